@@ -1,0 +1,67 @@
+"""Frozen records, ids, clock, seeded streams and the error tree that every package shares."""
+
+from collegium.core.clock import Clock, FixedClock, SystemClock
+from collegium.core.errors import (
+    BudgetExceededError,
+    CollegiumError,
+    ConfigError,
+    CorruptDataError,
+    EngineError,
+    EnvironmentFailedError,
+    InvalidInputError,
+    MissingDependencyError,
+    NotFoundError,
+)
+from collegium.core.ids import canonical_json, content_id
+from collegium.core.records import (
+    Agent,
+    Chunk,
+    ChunkStep,
+    Episode,
+    Guidance,
+    GuidanceRef,
+    Query,
+    Record,
+    Sampling,
+    Step,
+    StopReason,
+    Task,
+    Trajectory,
+    Usage,
+    Versions,
+)
+from collegium.core.seeds import generator, integer_seed
+
+__all__ = [
+    "Agent",
+    "BudgetExceededError",
+    "Chunk",
+    "ChunkStep",
+    "Clock",
+    "CollegiumError",
+    "ConfigError",
+    "CorruptDataError",
+    "EngineError",
+    "EnvironmentFailedError",
+    "Episode",
+    "FixedClock",
+    "Guidance",
+    "GuidanceRef",
+    "InvalidInputError",
+    "MissingDependencyError",
+    "NotFoundError",
+    "Query",
+    "Record",
+    "Sampling",
+    "Step",
+    "StopReason",
+    "SystemClock",
+    "Task",
+    "Trajectory",
+    "Usage",
+    "Versions",
+    "canonical_json",
+    "content_id",
+    "generator",
+    "integer_seed",
+]

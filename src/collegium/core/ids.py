@@ -1,0 +1,26 @@
+"""Identity by content: equal content has one id on every machine.
+
+The canonical form is JSON with sorted keys, no spaces and UTF-8; floats use Python's shortest
+round-trip form, and NaN and infinities are refused.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+def canonical_json(value: Json | BaseModel) -> str:
+    """Return the one canonical JSON text of `value`; raises ValueError on NaN or infinity."""
+    data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def content_id(value: Json | BaseModel, *, length: int = 32) -> str:
+    """Return the first `length` hex digits of the SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:length]

@@ -1,0 +1,5 @@
+"""Text embedders behind one protocol."""
+
+from collegium.embedding.protocol import Embedder
+
+__all__ = ["Embedder"]

@@ -1,0 +1,5 @@
+"""Interactive environments behind one protocol."""
+
+from collegium.environments.protocol import Environment, Turn
+
+__all__ = ["Environment", "Turn"]

@@ -1,0 +1,1 @@
+"""ALFWorld's household games on our own engine."""

@@ -1,0 +1,1 @@
+"""Success, steps, RPP, welfare; tables, figures and the HTML report."""

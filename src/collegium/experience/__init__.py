@@ -1,0 +1,1 @@
+"""MATM: chunks, indexes, retrieval and the construction of the shared memory."""

@@ -1,0 +1,56 @@
+"""What an engine offers: completions, many at a time, with their cost.
+
+`complete` may be awaited by many episodes at once; the engine batches them. A request that fails
+raises `EngineError`; it never returns an empty text instead.
+"""
+
+from typing import Any, Literal, Protocol
+
+from pydantic import Field
+
+from collegium.core import Record, Sampling, Usage
+
+
+class Message(Record):
+    """One turn of a chat prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Request(Record):
+    """One completion to make."""
+
+    prompt: str | tuple[Message, ...]
+    """Plain text is continued as it is; messages go through the model's chat template."""
+    sampling: Sampling = Sampling()
+    adapter: str | None = None
+    """LoRA adapter by name or path, for engines that serve adapters per request."""
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    choices: tuple[str, ...] | None = None
+    """If given, the text is exactly one of these."""
+    json_schema: dict[str, Any] | None = Field(default=None)
+    """If given, the text is JSON that follows this schema."""
+
+
+class Completion(Record):
+    """The model's answer."""
+
+    text: str
+    finish_reason: Literal["stop", "length"]
+    usage: Usage
+
+
+class Engine(Protocol):
+    """A language model that completes requests."""
+
+    model: str
+
+    async def complete(self, request: Request) -> Completion:
+        """Complete one request; raises EngineError when the engine cannot."""
+        ...
+
+    async def close(self) -> None:
+        """Release the engine's processes and memory; safe to call twice."""
+        ...

@@ -1,0 +1,1 @@
+"""Ray: engine actors, the resumable task map, job functions."""

@@ -1,0 +1,1 @@
+"""Use-cases that every front door calls."""

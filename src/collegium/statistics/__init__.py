@@ -1,0 +1,1 @@
+"""Pure functions on arrays: paired bootstrap, intervals."""

@@ -1,0 +1,5 @@
+"""Run directories. The ledger and its database join in part 2."""
+
+from collegium.store.runs import RunDirectory
+
+__all__ = ["RunDirectory"]
