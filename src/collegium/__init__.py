@@ -1,3 +1,3 @@
-"""Collegium: shared experience, reputation, deliberation and memory for populations of LLM agents."""
+"""Collegium: shared experience, reputation, deliberation and memory for LLM agents."""
 
 __version__ = "0.1.0"

@@ -32,7 +32,7 @@ class Environment(Protocol):
         ...
 
     def step(self, action: str) -> Turn:
-        """Carry out `action`; one that is not admissible changes nothing and is answered in text."""
+        """Carry out `action`; one that is not admissible changes nothing."""
         ...
 
     def fork(self) -> Self:
