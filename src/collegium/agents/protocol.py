@@ -6,6 +6,14 @@ from typing import NamedTuple, Protocol
 from collegium.core import Guidance, GuidanceRef, Query, Step, Task, Usage
 
 
+class HeldGuidance(NamedTuple):
+    """Guidance in use, from the step it was retrieved at until another takes its place."""
+
+    guidance: Guidance
+    since: int
+    """Steps taken when it was retrieved: its step j is meant for step `since + j`."""
+
+
 class View(NamedTuple):
     """Everything a policy may look at before it acts."""
 
@@ -15,6 +23,8 @@ class View(NamedTuple):
     observation: str
     admissible: tuple[str, ...]
     step_limit: int
+    held: HeldGuidance | None = None
+    """What the last decision held on to; the loop carries it, so policies need no state."""
 
 
 class Decision(NamedTuple):
@@ -24,10 +34,12 @@ class Decision(NamedTuple):
     guidance: GuidanceRef | None = None
     retrieved: bool = False
     usage: Usage = Usage()
+    held: HeldGuidance | None = None
+    """The guidance in use, which comes back in the next view."""
 
 
 class Policy(Protocol):
-    """Chooses actions for one episode at a time; holds no state between episodes."""
+    """Chooses actions; holds no state, so one object serves many episodes at once."""
 
     async def act(self, view: View) -> Decision:
         """Choose the next action."""
