@@ -1,0 +1,23 @@
+"""The one shape in which an estimate and its uncertainty travel."""
+
+import math
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """An estimate with a two-sided interval, all in the statistic's own unit.
+
+    `nan` means undefined (no data, a ratio over nothing), `inf` means without bound.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether both ends are known and lie on the same side of 0."""
+        return self.low > 0 or self.high < 0
+
+
+UNDEFINED = Interval(math.nan, math.nan, math.nan)
