@@ -66,27 +66,28 @@ def test_sightings_follow_an_episode_by_its_text() -> None:
     assert seen.held is None
 
 
-def test_a_hot_apple_is_fetched_heated_and_put_away() -> None:
-    explorer, first = start("put a hot apple in countertop.")
+def test_a_hot_bread_is_fetched_heated_and_put_away() -> None:
+    explorer, first = start("put a hot bread in countertop.")
     assert first == "go to countertop 1"
+    held = "examine bread 1"
+    at_microwave = commands("microwave 1", held, "heat bread 1 with microwave 1")
+    at_countertop = commands("countertop 1", held, "move bread 1 to countertop 1")
     turns = [
-        ("You arrive at countertop 1. On the countertop 1, you see a cup 1, and a apple 1.",
-         commands("countertop 1", "take apple 1 from countertop 1", "take cup 1 from countertop 1")),
-        ("You pick up the apple 1 from the countertop 1.",
-         commands("countertop 1", "examine apple 1", "move apple 1 to countertop 1")),
-        ("You arrive at microwave 1. The microwave 1 is closed.",
-         commands("microwave 1", "examine apple 1", "heat apple 1 with microwave 1", "open microwave 1")),
-        ("You heat the apple 1 using the microwave 1.",
-         commands("microwave 1", "examine apple 1", "heat apple 1 with microwave 1", "open microwave 1")),
-        ("You arrive at countertop 1. On the countertop 1, you see a cup 1.",
-         commands("countertop 1", "examine apple 1", "move apple 1 to countertop 1")),
-    ]  # fmt: skip
+        (
+            "You arrive at countertop 1. On the countertop 1, you see a cup 1, and a bread 1.",
+            commands("countertop 1", "take bread 1 from countertop 1"),
+        ),
+        ("You pick up the bread 1 from the countertop 1.", at_countertop),
+        ("You arrive at microwave 1. The microwave 1 is closed.", at_microwave),
+        ("You heat the bread 1 using the microwave 1.", at_microwave),
+        ("You arrive at countertop 1. On the countertop 1, you see a cup 1.", at_countertop),
+    ]
     assert [explorer.act(*turn) for turn in turns] == [
-        "take apple 1 from countertop 1",
+        "take bread 1 from countertop 1",
         "go to microwave 1",
-        "heat apple 1 with microwave 1",
+        "heat bread 1 with microwave 1",
         "go to countertop 1",
-        "move apple 1 to countertop 1",
+        "move bread 1 to countertop 1",
     ]
 
 
