@@ -51,7 +51,7 @@ def build_house(problem: Problem, source: str) -> House:
     return House(
         things=things,
         receptacles=receptacles,
-        places=tuple(_build_place(i, receptacles) for i in range(len(locations))),
+        places=_build_places(receptacles, len(locations)),
         thing_named={t.name: t for t in things},
         receptacle_named={r.name: r for r in receptacles},
         locations={location: i for i, location in enumerate(locations)},
@@ -61,7 +61,7 @@ def build_house(problem: Problem, source: str) -> House:
 def _function(facts: list[Fact], predicate: str, source: str) -> dict[str, str]:
     """Return the facts of a predicate that gives each id one value."""
     values = dict(facts)
-    if len(values) != len(set(facts)):
+    if len(values) != len(facts):
         corrupt(source, _PLACE, f"an id with two values of {predicate}")
     return values
 
@@ -88,8 +88,10 @@ def _build_things(
     things = []
     for index, identifier in enumerate(ids):
         name, kind = names[identifier], kind_of(kinds.get(identifier, ""))
-        contents = join_names([f"a {names[i]}" for i in ids if i in inside[identifier]])
-        fixed_text = f"This is a normal {name}. In it, you see {contents}."
+        fixed_text = ""
+        if identifier in having["isReceptacleObject"]:
+            contents = join_names([f"a {names[i]}" for i in ids if i in inside[identifier]])
+            fixed_text = f"This is a normal {name}. In it, you see {contents}."
         things.append(
             Thing(
                 index=index,
@@ -105,7 +107,7 @@ def _build_things(
                 toggleable=identifier in having["toggleable"],
                 sliceable=identifier in having["sliceable"],
                 is_blade=kind in _BLADES,
-                fixed_text=fixed_text if identifier in having["isReceptacleObject"] else "",
+                fixed_text=fixed_text,
             )
         )
     return tuple(things)
@@ -123,10 +125,7 @@ def _build_receptacles(
     if lacking := (mentioned | types.keys() | at.keys()) - (types.keys() & at.keys()):
         corrupt(source, _PLACE, f"{min(lacking)} has no receptacleType or receptacleAtLocation")
     openable = {first for first, _ in facts["openable"]}
-    accepts = defaultdict(set)
-    for receptacle_type, object_type in facts["canContain"]:
-        accepts[receptacle_type].add(kind_of(object_type))
-    frozen = {receptacle_type: frozenset(kinds) for receptacle_type, kinds in accepts.items()}
+    accepts = _accepted_kinds(facts["canContain"])
     place_of = {location: index for index, location in enumerate(locations)}
     return tuple(
         _build_receptacle(
@@ -136,10 +135,18 @@ def _build_receptacles(
             kind_of(types[identifier]),
             place_of[at[identifier]],
             identifier in openable,
-            frozen.get(types[identifier], frozenset()),
+            accepts.get(types[identifier], frozenset()),
         )
         for index, identifier in enumerate(i for i in names if i in at)
     )
+
+
+def _accepted_kinds(facts: list[Fact]) -> dict[str, frozenset[str]]:
+    """Return receptacle type -> kinds of things that may be put there."""
+    types: defaultdict[str, set[str]] = defaultdict(set)
+    for receptacle_type, object_type in facts:
+        types[receptacle_type].add(object_type)
+    return {receptacle: frozenset(map(kind_of, accepted)) for receptacle, accepted in types.items()}
 
 
 def _build_receptacle(
@@ -171,9 +178,21 @@ def _build_receptacle(
     )
 
 
-def _build_place(index: int, receptacles: tuple[Receptacle, ...]) -> Place:
-    here = tuple(r for r in receptacles if r.place_index == index)
+def _build_places(receptacles: tuple[Receptacle, ...], count: int) -> tuple[Place, ...]:
+    within: list[list[Receptacle]] = [[] for _ in range(count)]
+    for receptacle in receptacles:
+        within[receptacle.place_index].append(receptacle)
+    in_command_order = sorted(receptacles, key=lambda r: r.go_command)
+    return tuple(
+        _build_place(index, tuple(here), in_command_order) for index, here in enumerate(within)
+    )
+
+
+def _build_place(
+    index: int, here: tuple[Receptacle, ...], in_command_order: list[Receptacle]
+) -> Place:
     by_name = tuple(sorted(here, key=lambda r: r.name))
+    facing = join_names([r.name for r in here])
     return Place(
         index=index,
         receptacles=here,
@@ -182,9 +201,9 @@ def _build_place(index: int, receptacles: tuple[Receptacle, ...]) -> Place:
         basins=tuple(r for r in by_name if r.kind in _BASINS),
         microwaves=tuple(r for r in by_name if r.kind == "microwave"),
         fridges=tuple(r for r in by_name if r.kind == "fridge"),
-        go_commands=tuple(sorted(r.go_command for r in receptacles if r.place_index != index)),
+        go_commands=tuple(r.go_command for r in in_command_order if r.place_index != index),
         examine_commands=tuple(r.examine_command for r in by_name),
-        facing_text=f"You are facing the {join_names([r.name for r in here])}. Next to it, you see ",
+        facing_text=f"You are facing the {facing}. Next to it, you see ",
     )
 
 

@@ -100,10 +100,10 @@ class Household:
             if held.coolable:
                 commands += self._tools("cool", held, place.fridges)
             commands += sorted([*place.examine_commands, f"examine {held.name}"])
-            commands += place.go_commands
+            commands.extend(place.go_commands)
             if held.heatable:
                 commands += self._tools("heat", held, place.microwaves)
-            commands += always
+            commands.extend(always)
             puts = self._puts(place, held)
             commands += [*puts, *opens] if self._moves else [*opens, *puts]
             if held.is_blade:

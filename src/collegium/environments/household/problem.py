@@ -36,9 +36,11 @@ _SIGNATURES = {
 }
 
 _HEADER = re.compile(r"\s*\(define \(problem \w+\)\s*\(:domain alfred\)\s*\(:objects(?=\s)")
-_DECLARATION = re.compile(r"\s*(\w+) - (agent|object|otype|rtype|receptacle|location)\b")
-_FACT = re.compile(r"\s*\((\w+) (\w+)(?: (\w+))?\)")
-_CLOSE = re.compile(r"\s*\)\s*")
+# The last group of both catches whatever is neither a declaration nor a fact.
+_DECLARATION = re.compile(
+    r"\s*(?:(\w+) - (agent|object|otype|rtype|receptacle|location)(?!\S)|(\S+))"
+)
+_FACT = re.compile(r"\s*(?:\((\w+) (\w+)(?: (\w+))?\)(?![^\s()])|(\S+))")
 
 _TREATED = (
     "(exists (?r - receptacle) (exists (?o - object) (and ({0}able ?o) (objectType ?o OBJECT)"
@@ -95,7 +97,7 @@ class Problem(NamedTuple):
     """A parsed problem; ids and types are as in the text."""
 
     facts: dict[str, list[Fact]]
-    """Predicate -> facts in file order; every known predicate has an entry."""
+    """Predicate -> distinct facts in file order; every known predicate has an entry."""
     sorts: dict[str, str]
     """Id -> declared PDDL sort (`object`, `receptacle`, `location`, ...)."""
     goal: PddlGoal
@@ -119,26 +121,35 @@ def parse_problem(text: str, source: str) -> Problem:
 
 
 def _parse_declarations(text: str, start: int, end: int, source: str) -> dict[str, str]:
-    section = text[start:end]
-    if not _CLOSE.fullmatch(_DECLARATION.sub("", section)):
-        _fail_after(_DECLARATION, text, start, source, "unreadable declaration")
-    return dict(_DECLARATION.findall(section))
+    end = _closing(text, start, end, source)
+    sorts = {}
+    for name, sort, garbage in _DECLARATION.findall(text, start, end):
+        if garbage:
+            _fail(text, text.find(garbage, start), source, f"unreadable declaration {garbage!r}")
+        sorts[name] = sort
+    return sorts
 
 
 def _parse_facts(
     text: str, start: int, end: int, sorts: dict[str, str], source: str
 ) -> dict[str, list[Fact]]:
-    section = text[start:end]
-    if not _CLOSE.fullmatch(_FACT.sub("", section)):
-        _fail_after(_FACT, text, start, source, "unreadable fact")
+    end = _closing(text, start, end, source)
     facts: dict[str, list[Fact]] = {name: [] for name in _SIGNATURES}
     sort_of = sorts.get
-    for name, first, second in _FACT.findall(section):
+    for name, first, second, garbage in dict.fromkeys(_FACT.findall(text, start, end)):
         if (sort_of(first), sort_of(second, "")) != _SIGNATURES.get(name):
-            written = f"{name} {first} {second}".rstrip()
-            _fail(text, text.find(f"({written})", start), source, f"unknown fact ({written})")
+            written = garbage or f"({name} {first} {second}".rstrip() + ")"
+            _fail(text, text.find(written, start), source, f"unknown fact {written}")
         facts[name].append((first, second))
     return facts
+
+
+def _closing(text: str, start: int, end: int, source: str) -> int:
+    """Return the offset of the parenthesis that closes the section before `end`."""
+    closing = text.rfind(")", start, end)
+    if closing < 0 or text[closing + 1 : end].strip():
+        _fail(text, end, source, "the section before this line is not closed")
+    return closing
 
 
 def _parse_goal(text: str, start: int, sorts: dict[str, str], source: str) -> PddlGoal:
@@ -151,15 +162,6 @@ def _parse_goal(text: str, start: int, sorts: dict[str, str], source: str) -> Pd
                 _fail(text, start, source, "goal over undeclared types")
             return goal
     _fail(text, start, source, "none of the six known goals")
-
-
-def _fail_after(
-    pattern: re.Pattern[str], text: str, start: int, source: str, problem: str
-) -> NoReturn:
-    """Fail at the first line that a repetition of `pattern` from `start` does not cover."""
-    while match := pattern.match(text, start):
-        start = match.end()
-    _fail(text, start + len(text[start:]) - len(text[start:].lstrip()), source, problem)
 
 
 def _fail(text: str, offset: int, source: str, problem: str) -> NoReturn:

@@ -14,8 +14,10 @@ from collegium.environments.household.state import State
 class WinCondition(Protocol):
     """Decides from a state whether the game is won."""
 
-    verbs: frozenset[str]
-    """First words of the commands that can change the answer."""
+    @property
+    def verbs(self) -> frozenset[str]:
+        """First words of the commands that can change the answer."""
+        ...
 
     def holds(self, state: State) -> bool:
         """Return whether `state` satisfies the goal."""
