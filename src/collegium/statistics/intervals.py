@@ -14,10 +14,5 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether both ends are known and lie on the same side of 0."""
-        return self.low > 0 or self.high < 0
-
 
 UNDEFINED = Interval(math.nan, math.nan, math.nan)

@@ -1,0 +1,109 @@
+"""From episodes to the summary that every table, plot and page is drawn from."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import add
+
+from collegium.core import Episode, Usage
+from collegium.evaluation.growth import GrowthRow, producer_shares
+from collegium.evaluation.metrics import LEVEL, RESAMPLES, PanelMetrics
+from collegium.evaluation.outcomes import Outcome, outcome_of
+from collegium.evaluation.panel import Panel, compare
+from collegium.evaluation.records import ArmSummary, GroupSummary, Reference, Summary
+from collegium.statistics import effective_number
+
+
+def summarise(
+    episodes: Iterable[Episode],
+    *,
+    growth: Sequence[GrowthRow] = (),
+    references: Sequence[Reference] = (),
+    baseline: str = "no_retrieval",
+    seed: int = 0,
+) -> Summary:
+    """Evaluate `episodes`; the order they come in does not matter.
+
+    Args:
+        episodes: of all arms; they are read once and not kept.
+        growth: the corpus after each partition, if the run has one.
+        references: rows measured elsewhere, shown beside.
+        baseline: the arm that others are compared with.
+        seed: of the bootstrap.
+
+    Raises:
+        InvalidInputError: no episodes, or two agent outcomes of one arm and task-run.
+    """
+    outcomes = [outcome_of(episode) for episode in episodes]
+    comparison = compare(outcomes, baseline)
+    panel = comparison.panel
+    arms = _arm_summaries(panel, outcomes, seed, compared=True)
+    for alone in comparison.references:
+        arms += _arm_summaries(alone, outcomes, seed, compared=False)
+    rows = tuple(sorted(growth, key=lambda row: row.partition))
+    retrieved = Counter(name for outcome in outcomes for name in outcome.producers)
+    corpus = rows[-1].chunks_by_producer if rows else None
+    return Summary(
+        arms=tuple(arms),
+        references=tuple(references),
+        by_task_type=_group_summaries(panel, "task_type", lambda o: o.task_type, seed),
+        by_consumer=_group_summaries(panel, "consumer", lambda o: o.task_run.agent, seed),
+        growth=rows,
+        producers=producer_shares(corpus, retrieved),
+        incomplete_task_runs=comparison.incomplete,
+        sources=dict(sorted(Counter(outcome.source for outcome in outcomes).items())),
+        environments=tuple(sorted({o.task_run.task.partition(":")[0] for o in outcomes})),
+        level=LEVEL,
+        resamples=RESAMPLES,
+        seed=seed,
+    )
+
+
+def _arm_summaries(
+    panel: Panel, outcomes: Sequence[Outcome], seed: int, *, compared: bool
+) -> list[ArmSummary]:
+    metrics = PanelMetrics(panel, seed=seed, stream="all" if compared else panel.arms[0])
+    preferences = metrics.preferences()
+    summaries = []
+    for index, arm in enumerate(panel.arms):
+        every = [outcome for outcome in outcomes if outcome.arm == arm]
+        producers = Counter(name for outcome in every for name in outcome.producers)
+        usage = _total_usage(every)
+        summaries.append(
+            ArmSummary(
+                **dict(metrics.arm(index)),
+                role=("baseline" if index == 0 else "compared") if compared else "reference",
+                agents=len({outcome.task_run.agent for outcome in every}),
+                rpp=preferences[index] if preferences else None,
+                cost_per_solved=metrics.cost_per_solved(index),
+                prefix_hit_rate=_share(usage.cached_tokens, usage.prompt_tokens),
+                retrieval_rate=_share(sum(o.retrievals for o in every), sum(o.steps for o in every))
+                or 0.0,
+                effective_producers=effective_number(list(producers.values())),
+                usage=usage,
+                episodes=len(every),
+                machinery_failures=sum(o.stop_reason.is_machinery for o in every),
+                stop_reasons=dict(sorted(Counter(o.stop_reason for o in every).items())),
+                solved_by_step=metrics.solved_by_step(index),
+            )
+        )
+    return summaries
+
+
+def _group_summaries(
+    panel: Panel, stream: str, of: Callable[[Outcome], str], seed: int
+) -> tuple[GroupSummary, ...]:
+    summaries = []
+    for name, part in panel.groups(of).items():
+        metrics = PanelMetrics(part, seed=seed, stream=f"{stream}:{name}")
+        arms = tuple(metrics.arm(index) for index in range(len(part.arms)))
+        summaries.append(GroupSummary(group=name, arms=arms))
+    return tuple(summaries)
+
+
+def _total_usage(outcomes: Sequence[Outcome]) -> Usage:
+    return reduce(add, (outcome.usage for outcome in outcomes), Usage())
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
