@@ -46,7 +46,7 @@ _TREATED = (
     "(exists (?r - receptacle) (exists (?o - object) (and ({0}able ?o) (objectType ?o OBJECT)"
     " (receptacleType ?r TARGET) ({1} ?o) (inReceptacle ?o ?r) ) ) )"
 )
-_GOALS = {
+GOAL_TEMPLATES = {
     TaskType.LOOK_AT: (
         "(exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and"
         " (objectType ?ot TARGET) (toggleable ?ot) (isToggled ?ot) (receptacleAtLocation ?r ?l)"
@@ -79,7 +79,7 @@ def _goal_pattern(template: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-_GOAL_PATTERNS = {task_type: _goal_pattern(text) for task_type, text in _GOALS.items()}
+_GOAL_PATTERNS = {task_type: _goal_pattern(text) for task_type, text in GOAL_TEMPLATES.items()}
 
 Fact = tuple[str, str]
 """Arguments of a fact; the second is empty for properties."""
