@@ -154,7 +154,7 @@ class Explorer:
         """Return a random step that an unsure agent might take."""
         strolls = [c for c in admissible if c.startswith("go to ")]
         fresh = [c for c in strolls if not self._seen.is_searched(c.removeprefix("go to "))]
-        deeds = [c for c in admissible if c.startswith(("open ", "take "))]
+        deeds = [c for c in admissible if c.startswith("open ") or _can_be_returned(c)]
         stroll = self._rng.random() < _STROLL_SHARE or not deeds
         choices = (fresh or strolls) if stroll else deeds
         return choices[int(self._rng.integers(len(choices)))] if choices else None
@@ -167,6 +167,18 @@ class Explorer:
 
 def _approach(place: str, commands: Set[str]) -> str:
     return f"open {place}" if f"open {place}" in commands else f"go to {place}"
+
+
+def _can_be_returned(command: str) -> bool:
+    """Return whether it takes a thing that may be put back: a few fit nowhere once in hand."""
+    thing, _, place = command.removeprefix("take ").partition(" from ")
+    return command.startswith("take ") and (type_of(thing), type_of(place)) in _fits()
+
+
+@lru_cache(maxsize=1)
+def _fits() -> frozenset[tuple[str, str]]:
+    fits = load_census().fits.items()
+    return frozenset((kind.lower(), place.lower()) for place, kinds in fits for kind in kinds)
 
 
 @lru_cache(maxsize=8)
