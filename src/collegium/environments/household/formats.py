@@ -20,7 +20,7 @@ GRAMMAR_DIGEST = "sha256:10da93e13b58e1a6039723f5d4a59ceae7c60772515bfab9fc603ba
 
 _TASK_LINE = re.compile(r'"rhs": "Your task is to: ([^"\\]*)"')
 _TASK_TEXT = re.compile(r"[a-z0-9 ,]+\.")
-_REMEDY = "restore the file from its archive"
+_REMEDY = "unpack it again with: collegium data household --from ARCHIVE_DIR"
 
 
 class Envelope(NamedTuple):

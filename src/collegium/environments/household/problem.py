@@ -67,6 +67,7 @@ GOAL_TEMPLATES = {
     TaskType.HEAT: _TREATED.format("heat", "isHot"),
     TaskType.COOL: _TREATED.format("cool", "isCool"),
 }
+"""What follows `(:goal (and ` in the six kinds of goal, with OBJECT and TARGET for the types."""
 
 
 def _goal_pattern(template: str) -> re.Pattern[str]:

@@ -1,0 +1,188 @@
+"""Runs that two engines must answer alike, and their digests.
+
+A plan chooses commands from nothing but a seed and the admissible lists it is shown, so a run
+recorded from TextWorld is replayed here without storing a single command. Of a run only hashes
+are kept: one of the whole, and eight hex digits a step to find the first step that differs.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from random import Random
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from collegium.core import canonical_json, integer_seed
+from collegium.environments.protocol import Turn
+
+WALK_STEPS = 60
+_REFUSALS_A_STEP = 4
+_STEP_DIGITS = 8
+_SHARES = {"help": 0.2, "inventory": 0.4, "look": 1.0, "examine": 2.0, "go": 6.0, "take": 3.0}
+"""How often a walk uses a verb, relative to 1.5 of the others; treatments come when they can."""
+_OTHER_SHARE = 1.5
+_UNCHANGING = frozenset({"examine", "go", "help", "inventory", "look", "open", "close"})
+_CHECKS = frozenset({"examine", "look"})
+_CHECKING = 0.6
+
+Plan = Generator[str, Turn, None]
+"""Yields a command, is sent the turn that answers it."""
+
+
+class Player(Protocol):
+    """What plays a game, ours or the oracle."""
+
+    def reset(self) -> Turn:
+        """Return to the initial state and give its turn."""
+        ...
+
+    def step(self, action: str) -> Turn:
+        """Carry out `action`."""
+        ...
+
+
+class RunDigest(BaseModel):
+    """A run as it is stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    digest: str
+    """SHA-256 over all its step records."""
+    steps: str
+    """Eight hex digits a step, the reset included."""
+
+    @property
+    def length(self) -> int:
+        """Number of records."""
+        return len(self.steps) // _STEP_DIGITS
+
+
+def run_plans(
+    task_id: str, walkthrough: Sequence[str], seed: int
+) -> dict[str, Callable[[Turn], Plan]]:
+    """Return the three runs of a game by name; each starts from the turn of a reset."""
+
+    def stream(name: str) -> Random:
+        return Random(integer_seed(seed, "parity", name, task_id))
+
+    return {
+        "walkthrough": lambda first: _follow(walkthrough),
+        "walk": lambda first: _walk(first, stream("walk")),
+        "refused": lambda first: _refuse(first, walkthrough, stream("refused")),
+    }
+
+
+def digest_run(player: Player, start: Callable[[Turn], Plan]) -> RunDigest:
+    """Play the plan that `start` gives and return the digest of what `player` answered."""
+    turn = player.reset()
+    records = [_record("<reset>", turn)]
+    plan = start(turn)
+    command = next(plan, None)
+    while command is not None:
+        turn = player.step(command)
+        records.append(_record(command, turn))
+        try:
+            command = plan.send(turn)
+        except StopIteration:
+            break
+    return RunDigest(
+        digest=_sha256("\n".join(records)),
+        steps="".join(_sha256(record)[:_STEP_DIGITS] for record in records),
+    )
+
+
+def first_difference(ours: RunDigest, theirs: RunDigest) -> int | None:
+    """Return the index of the first differing record (0 is the reset), or None if none differs."""
+    if ours == theirs:
+        return None
+    pairs = zip(_split(ours.steps), _split(theirs.steps), strict=False)
+    differing = (index for index, (mine, other) in enumerate(pairs) if mine != other)
+    return next(differing, min(ours.length, theirs.length))
+
+
+def _follow(walkthrough: Sequence[str]) -> Plan:
+    for command in walkthrough:  # noqa: UP028 - a plain sequence cannot be sent the turns
+        yield command
+
+
+def _walk(turn: Turn, stream: Random) -> Plan:
+    """Use the verb that lags its share most; after a change, often see what it changed."""
+    used: Counter[str] = Counter()
+    changed = False
+    for _ in range(WALK_STEPS):
+        verbs = {_verb(c) for c in turn.admissible}
+        if changed and stream.random() < _CHECKING:
+            verbs &= _CHECKS
+        verb = min(
+            sorted(verbs),
+            key=lambda v: (used[v] + stream.random()) / _SHARES.get(v, _OTHER_SHARE),
+        )
+        command = _pick([c for c in turn.admissible if _verb(c) == verb], stream)
+        used[verb] += 1
+        changed = verb not in _UNCHANGING
+        turn = yield command
+
+
+def _refuse(turn: Turn, walkthrough: Sequence[str], stream: Random) -> Plan:
+    """Follow the walkthrough, with spoilt commands before each of its steps."""
+    seen: set[str] = set()
+    for command in walkthrough:
+        for _ in range(_REFUSALS_A_STEP):
+            seen.update(turn.admissible)
+            turn = yield _spoilt(turn.admissible, seen, stream)
+        turn = yield command
+
+
+def _balanced(commands: Sequence[str], stream: Random) -> str:
+    """Choose a verb, then one of its commands: plain choice would mostly `go to`."""
+    verb = _pick(sorted({_verb(c) for c in commands}), stream)
+    return _pick([c for c in commands if _verb(c) == verb], stream)
+
+
+def _verb(command: str) -> str:
+    return command.partition(" ")[0]
+
+
+def _spoilt(commands: Sequence[str], seen: set[str], stream: Random) -> str:
+    """Return a command that is not admissible, or is so only by a hair."""
+    command = _balanced(commands, stream)
+    stale = sorted(seen.difference(commands))
+    other = _balanced(commands, stream)
+    return _pick(
+        (
+            "",
+            command.upper(),
+            command.capitalize(),
+            command.replace(" ", "  ", 1),
+            f"{command} 1",
+            f"{command}.",
+            f"  {command}\t",
+            _verb(command),
+            f"{_verb(command)} {other.partition(' ')[2]}",
+            command.rpartition(" ")[0],
+            command.replace(" to ", " in/on ").replace("move ", "put "),
+            _pick(stale or ("wait",), stream),
+            _pick(stale or ("wait",), stream),
+        ),
+        stream,
+    )
+
+
+def _pick(items: Sequence[str], stream: Random) -> str:
+    # Random.random alone is promised to give the same numbers in every Python version.
+    return items[int(stream.random() * len(items))]
+
+
+def _record(command: str, turn: Turn) -> str:
+    return canonical_json(
+        [command, turn.observation, list(turn.admissible), turn.won, turn.done, int(turn.score)]
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _split(steps: str) -> list[str]:
+    return [steps[i : i + _STEP_DIGITS] for i in range(0, len(steps), _STEP_DIGITS)]
