@@ -39,7 +39,11 @@ class Decision(NamedTuple):
 
 
 class Policy(Protocol):
-    """Chooses actions; holds no state, so one object serves many episodes at once."""
+    """Chooses actions.
+
+    A policy without state serves any number of episodes at once; an expert that remembers what it
+    saw says so and is made anew for each episode.
+    """
 
     async def act(self, view: View) -> Decision:
         """Choose the next action."""

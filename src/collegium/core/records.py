@@ -156,6 +156,8 @@ class Step(Record):
     guidance: GuidanceRef | None = None
     retrieved: bool = False
     """Whether the planner asked for a new retrieval at this step."""
+    parse_failed: bool = False
+    """The agent's answer held no action, so `action` is the fallback."""
     usage: Usage = Usage()
 
 

@@ -1,0 +1,169 @@
+"""The act loop: one agent plays one task until it is solved, the steps are used up, or it breaks.
+
+What the agent does wrong costs the agent steps or ends its episode; what the machinery does wrong
+ends the episode with a machinery stop reason, which no success rate counts. Only a spent budget
+(`BudgetExceededError`) leaves the loop: it stops the run, not the episode.
+"""
+
+from typing import NamedTuple
+
+from pydantic import Field
+
+from collegium.agents.protocol import Decision, HeldGuidance, Policy, View
+from collegium.agents.units import EpisodeUnit
+from collegium.config import Config
+from collegium.core import (
+    Clock,
+    EngineError,
+    EnvironmentFailedError,
+    Episode,
+    InvalidInputError,
+    Step,
+    StopReason,
+    Trajectory,
+    Usage,
+)
+from collegium.environments.protocol import Environment, Turn
+
+
+class LoopConfig(Config):
+    """How long an agent plays, and what stands in for an answer without an action."""
+
+    step_limit: int = Field(default=30, gt=0)
+    """Most steps of an episode."""
+    parse_failure_limit: int = Field(default=5, gt=0)
+    """This many answers in a row without an action end the episode."""
+    fallback_action: str = "look"
+    """Carried out in place of an answer without an action; must exist in the environment."""
+    unrepeatable: tuple[str, ...] = ("look",)
+    """Actions not offered again right after they were taken."""
+
+
+async def play(
+    environment: Environment,
+    policy: Policy,
+    unit: EpisodeUnit,
+    *,
+    config: LoopConfig,
+    clock: Clock,
+) -> Episode:
+    """Play `unit` to its end and return its row.
+
+    Args:
+        environment: The task of `unit`; it is reset first.
+        policy: The agent of `unit`.
+        unit: Names the attempt in the run.
+        config: Limits of the loop.
+        clock: Measures the episode's seconds.
+
+    Raises:
+        BudgetExceededError: The run's budget is spent; the attempt leaves no row.
+        InvalidInputError: `environment` holds another task than `unit` names.
+    """
+    if environment.task.task_id != unit.task_id:
+        raise InvalidInputError(
+            f"unit {unit.key} is for task {unit.task_id!r}, but the environment holds "
+            f"{environment.task.task_id!r}"
+        )
+    started = clock.monotonic()
+    attempt = _Attempt(environment, policy, config)
+    ending = await attempt.run()
+    return attempt.episode(unit, ending, clock.monotonic() - started)
+
+
+class _Ending(NamedTuple):
+    reason: StopReason
+    error: str = ""
+
+
+class _Attempt:
+    """The changing state of one episode."""
+
+    def __init__(self, environment: Environment, policy: Policy, config: LoopConfig) -> None:
+        self._environment = environment
+        self._policy = policy
+        self._config = config
+        self._initial_observation = ""
+        self._steps: list[Step] = []
+        self._held: HeldGuidance | None = None
+        self._usage = Usage()
+        self._parse_failures = 0
+
+    async def run(self) -> _Ending:
+        try:
+            return _Ending(await self._play())
+        except EngineError as error:
+            return _Ending(StopReason.ENGINE_ERROR, str(error))
+        except EnvironmentFailedError as error:
+            return _Ending(StopReason.ENVIRONMENT_ERROR, str(error))
+
+    def episode(self, unit: EpisodeUnit, ending: _Ending, seconds: float) -> Episode:
+        trajectory = Trajectory(
+            task=self._environment.task,
+            producer=unit.agent_id,
+            initial_observation=self._initial_observation,
+            steps=tuple(self._steps),
+            success=ending.reason is StopReason.SOLVED,
+            score=self._steps[-1].score if self._steps else 0.0,
+            versions=self._environment.versions,
+        )
+        return Episode(
+            key=unit.key,
+            arm=unit.arm,
+            partition=unit.partition,
+            offset=unit.offset,
+            seed=unit.seed,
+            trajectory=trajectory,
+            stop_reason=ending.reason,
+            error=ending.error,
+            usage=self._usage,
+            seconds=seconds,
+        )
+
+    async def _play(self) -> StopReason:
+        turn = self._environment.reset()
+        self._initial_observation = turn.observation
+        while not (turn.won or turn.done):
+            if len(self._steps) == self._config.step_limit:
+                return StopReason.STEP_LIMIT
+            decision = await self._policy.act(self._view(turn))
+            self._usage += decision.usage
+            self._held = decision.held
+            self._parse_failures = 0 if decision.action is not None else self._parse_failures + 1
+            if self._parse_failures == self._config.parse_failure_limit:
+                return StopReason.PARSE_FAILURE
+            turn = self._carry_out(decision)
+        return StopReason.SOLVED if turn.won else StopReason.AGENT_STOPPED
+
+    def _view(self, turn: Turn) -> View:
+        last = self._steps[-1].action if self._steps else None
+        admissible = turn.admissible
+        if last in self._config.unrepeatable:
+            admissible = tuple(action for action in admissible if action != last)
+        return View(
+            task=self._environment.task,
+            initial_observation=self._initial_observation,
+            steps=tuple(self._steps),
+            observation=turn.observation,
+            admissible=admissible,
+            step_limit=self._config.step_limit,
+            held=self._held,
+        )
+
+    def _carry_out(self, decision: Decision) -> Turn:
+        failed = decision.action is None
+        action = self._config.fallback_action if decision.action is None else decision.action
+        turn = self._environment.step(action)
+        self._steps.append(
+            Step(
+                action=action,
+                observation=turn.observation,
+                score=turn.score,
+                state_hash=self._environment.state_hash(),
+                guidance=decision.guidance,
+                retrieved=decision.retrieved,
+                parse_failed=failed,
+                usage=decision.usage,
+            )
+        )
+        return turn
