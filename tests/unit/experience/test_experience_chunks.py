@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collegium.agents.protocol import View
+from collegium.agents.queries import build_query
 from collegium.core import Step, Task, Trajectory, Versions
 from collegium.experience.chunks import chunk_trajectory, dedup_key
-from collegium.experience.keys import make_query
 
 words = st.text(alphabet="abc |;:.", max_size=12)
 steps = st.lists(
@@ -67,12 +68,10 @@ def test_one_chunk_a_step_with_the_steps_that_follow(initial, taken, window):
 def test_a_live_query_is_the_key_of_the_chunk_at_that_step(initial, taken):
     trajectory = trajectory_of(initial, taken)
     for chunk in chunk_trajectory(trajectory):
-        query = make_query(
-            trajectory.task,
-            trajectory.initial_observation,
-            trajectory.steps[: chunk.progress],
-            grammar="G",
-        )
+        done = trajectory.steps[: chunk.progress]
+        seen = done[-1].observation if done else initial
+        view = View(trajectory.task, initial, done, seen, ("look",), 30)
+        query = build_query(view, grammar="G", consumer="someone else")
         assert query.key_text == chunk.key_text
         assert (query.goal, query.state, query.context) == (chunk.goal, chunk.state, chunk.context)
 
