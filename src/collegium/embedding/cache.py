@@ -1,8 +1,8 @@
 """Vectors kept by content: each text is embedded once by each embedder, on any machine.
 
 The key is (embedder name, SHA-256 of the text). Vectors live in one SQLite file in write-ahead
-mode: any number of processes may read and write it, and a kill loses at most the batch being
-written. The folder must be on a local disk. The most recent vectors stay in memory too.
+mode: any number of processes may read and write it, and a kill loses at most the last few hundred
+vectors. The folder must be on a local disk. The most recent vectors stay in memory too.
 """
 
 import hashlib
@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS vectors (
 )
 """
 _BUSY_SECONDS = 60.0
+_SLICE = 256
+"""Texts embedded between two writes: what a kill can lose."""
 
 Vector = NDArray[np.float32]
 
@@ -63,8 +65,9 @@ class CachedEmbedder:
         found = {key: self._recent[key] for key in wanted if key in self._recent}
         if len(found) < len(wanted):
             found |= self._stored([key for key in wanted if key not in found])
-        if len(found) < len(wanted):
-            found |= self._computed({key: wanted[key] for key in wanted if key not in found})
+        missing = [key for key in wanted if key not in found]
+        for start in range(0, len(missing), _SLICE):
+            found |= self._computed({k: wanted[k] for k in missing[start : start + _SLICE]})
         self._remember(found)
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for row, key in zip(vectors, keys, strict=True):
