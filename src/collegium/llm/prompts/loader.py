@@ -24,14 +24,18 @@ class PromptTemplate:
         self._template = template
 
     def render(self, **values: object) -> str:
-        """Return the text with `values` filled in; raises InvalidInputError unless all fit."""
+        """Return the text with `values` filled in, without line breaks at its end.
+
+        Raises:
+            InvalidInputError: `values` are not exactly the declared fields.
+        """
         if values.keys() != self.fields:
             missing = ", ".join(sorted(self.fields - values.keys())) or "none"
             unknown = ", ".join(sorted(values.keys() - self.fields)) or "none"
             raise InvalidInputError(
                 f"prompt {self.name}: missing fields: {missing}; unknown fields: {unknown}"
             )
-        return self._template.render(values)
+        return self._template.render(values).rstrip("\n")
 
 
 def packaged_prompts() -> tuple[str, ...]:
