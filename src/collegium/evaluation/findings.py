@@ -13,10 +13,10 @@ def findings(summary: Summary) -> tuple[str, ...]:
     failures = sum(arm.machinery_failures for arm in summary.arms)
     if failures:
         count = formats.plural(failures, "episode")
-        sentences.append(f"{count} failed by the machinery and not by the agent: not scored.")
+        sentences.append(f"Not scored: {count} that the machinery failed, not the agent.")
     if generated := summary.sources.get("generated"):
         count = formats.plural(generated, "episode")
-        sentences.append(f"{count} on generated games, which are not the benchmark's own.")
+        sentences.append(f"On generated games, not the benchmark's own: {count}.")
     return tuple(sentences)
 
 

