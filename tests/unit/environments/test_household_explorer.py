@@ -1,10 +1,20 @@
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from collegium.core.errors import InvalidInputError
-from collegium.environments.household.census import load_census, room_of
+from collegium.environments.household import Game, Household, load_game_text
 from collegium.environments.household.explorer import Explorer
+from collegium.environments.household.generator import generate_game
+from collegium.environments.household.goals import TaskType
 from collegium.environments.household.sightings import Sightings
 
+ARCHIVE = Path(__file__).parents[4] / "shared" / "data" / "alfworld" / "games_valid_unseen.tar.xz"
 ROOM = (
     "-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly "
     "around you, you see a cabinet 2, a cabinet 1, a countertop 1, a fridge 1, a microwave 1, "
@@ -23,14 +33,6 @@ def start(goal: str, seed: int = 0, noise: float = 0.0) -> tuple[Explorer, str]:
     observation = ROOM.format(goal=goal)
     explorer = Explorer(goal, observation, seed, noise)
     return explorer, explorer.act(observation, commands(None))
-
-
-def test_census_knows_where_things_are_kept() -> None:
-    apple = load_census().rooms["kitchen"].objects["Apple"]
-    assert apple.chance("Fridge") > 0.2 > apple.chance("Cabinet")
-    assert load_census().games == 3553
-    assert room_of(["Bed", "Desk"]) == "bedroom"
-    assert room_of(["sofa"]) == "livingroom"
 
 
 def test_sightings_follow_an_episode_by_its_text() -> None:
@@ -115,3 +117,56 @@ def test_noise_strays_but_keeps_the_advice() -> None:
 def test_an_unknown_goal_is_refused() -> None:
     with pytest.raises(InvalidInputError):
         Explorer("sing a song.", ROOM, 0)
+
+
+@pytest.mark.skipif(not ARCHIVE.exists(), reason="the official games are not on this machine")
+@pytest.mark.parametrize(("noise", "least", "mean"), [(0.0, 132, 8.5), (0.2, 128, 12.0)])
+def test_official_unseen_games_are_won_within_thirty_steps(
+    noise: float, least: int, mean: float
+) -> None:
+    taken = [steps(game, noise) for game in official_games()]
+    assert len(taken) == 134
+    assert sum(n <= 30 for n in taken) >= least
+    assert sum(min(n, 30) for n in taken) / len(taken) < mean
+
+
+def official_games() -> Iterator[Game]:
+    with tarfile.open(ARCHIVE) as archive:
+        for member in archive:
+            if member.name.endswith("game.tw-pddl"):
+                data = archive.extractfile(member)
+                assert data is not None
+                yield load_game_text(data.read(), member.name, split="valid_unseen")
+
+
+def steps(game: Game, noise: float, limit: int = 60) -> int:
+    household = Household(game)
+    turn = household.reset()
+    explorer = Explorer(game.task.goal, turn.observation, seed=0, noise=noise)
+    for step in range(1, limit + 1):
+        action = explorer.act(turn.observation, turn.admissible)
+        assert {action, explorer.advice} <= set(turn.admissible)
+        turn = household.step(action)
+        if turn.won:
+            return step
+    return limit + 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 50), kind=st.sampled_from(TaskType), chaos=st.randoms(use_true_random=False)
+)
+def test_it_finishes_what_a_random_agent_began(seed: int, kind: TaskType, chaos: Random) -> None:
+    household = Household(load_game_text(generate_game(seed, kind), "t/1"))
+    fitting = {kind for r in household.game.house.receptacles for kind in r.accepts}
+    turn = household.reset()
+    explorer = Explorer(household.task.goal, turn.observation, seed=0)
+    for _ in range(20):
+        explorer.act(turn.observation, turn.admissible)
+        able = [c for c in turn.admissible if not c.startswith("take ") or c.split()[1] in fitting]
+        turn = household.step(chaos.choice(able))
+    for _ in range(120):
+        if turn.won:
+            break
+        turn = household.step(explorer.act(turn.observation, turn.admissible))
+    assert turn.won

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from collegium.core.errors import InvalidInputError
-from collegium.environments.household import Household, load_game, load_game_text
+from collegium.environments.household import Household, load_game_text
 from collegium.environments.household.explorer import Explorer
-from collegium.environments.household.generator import generate_game, write_games
+from collegium.environments.household.generator import SPLITS, generate_game, write_games
 from collegium.environments.household.goals import TaskType, parse_goal
+from collegium.environments.household.store import GameStore
 
 KINDS = [(seed, list(TaskType)[seed % 6]) for seed in range(200)]
 
@@ -62,17 +63,19 @@ def test_what_does_not_exist_is_refused() -> None:
 
 
 def test_games_are_written_in_the_official_layout(tmp_path: Path) -> None:
-    paths = write_games(tmp_path, count=6, seed=1, splits=("train", "valid_unseen"))
+    paths = write_games(tmp_path, count=6, seed=1)
     assert len({path.read_bytes() for path in paths}) == 12
-    for split in ("train", "valid_unseen"):
-        games = [
-            load_game(path)
-            for path in paths
-            if path.is_relative_to(tmp_path / "json_2.1.1" / split)
-        ]
-        assert [game.task.task_type for game in games] == list(TaskType)
-        assert {game.task.split for game in games} == {split}
+    store = GameStore(tmp_path)
+    for split in SPLITS:
+        games = [store.load(task) for task in store.tasks(split)]
+        assert sorted(game.task.task_type for game in games) == sorted(TaskType)
+        assert {(game.task.split, game.task.source) for game in games} == {(split, "generated")}
     trajectory = json.loads(paths[0].with_name("traj_data.json").read_text())
     assert trajectory["source"] == "generated"
-    again = write_games(tmp_path / "again", count=6, seed=1, splits=("train", "valid_unseen"))
+    again = write_games(tmp_path / "again", count=6, seed=1)
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
+
+
+def test_generated_games_stay_out_of_official_splits(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="valid_unseen"):
+        write_games(tmp_path, count=1, seed=1, splits=("valid_unseen",))

@@ -62,7 +62,7 @@ class Explorer:
         if held is None:
             return self._fetch(commands)
         if type_of(held) != self.goal.object:
-            return self._put_back(held, commands)
+            return self._put_down(held, commands)
         if self.goal.task_type is TaskType.LOOK_AT:
             return self._light(commands)
         verb, appliance = _TREATMENTS.get(self.goal.task_type, ("", ""))
@@ -107,11 +107,13 @@ class Explorer:
         ready = next((command for command in uses if command in commands), None)
         return ready or (f"go to {machines[0]}" if machines else "")
 
-    def _put_back(self, held: str, commands: Set[str]) -> str:
+    def _put_down(self, held: str, commands: Set[str]) -> str:
         moves = sorted(c for c in commands if c.startswith(f"move {held} to "))
         if moves:
             return moves[0]
-        return _approach(self._seen.origin.get(held, ""), commands)
+        fitting = (r for r in self._seen.receptacles if (type_of(held), type_of(r)) in _fits())
+        places = [r for r in fitting if self._steps(r)]
+        return _approach(min(places, key=self._steps, default=""), commands)
 
     def _target(self) -> str | None:
         """Return the receptacle to end in: most done there, then fewest steps, then by number."""

@@ -19,8 +19,9 @@ from collegium.environments.household.furnishing import furnish
 from collegium.environments.household.goals import TaskType
 from collegium.environments.household.loading import parse_game
 from collegium.environments.household.planner import plan
+from collegium.environments.household.store import OFFICIAL_SPLITS
 
-SPLITS = ("train", "valid_seen", "valid_unseen")
+SPLITS = ("generated_train", "generated_test")
 _WORDINGS = {
     TaskType.PICK_AND_PLACE: ("put a {0} in {1}.", "put some {0} on {1}."),
     TaskType.PICK_TWO: ("put two {0} in {1}.", "find two {0} and put them in {1}."),
@@ -54,7 +55,15 @@ def write_games(
 
     The task types take turns. Game files lie at `json_2.1.1/<split>/<task>/<trial>/` below
     `root`, each with a `traj_data.json` whose `source` is "generated".
+
+    Raises:
+        InvalidInputError: If a split has the name of an official one.
     """
+    if taken := set(splits) & set(OFFICIAL_SPLITS):
+        raise InvalidInputError(
+            f"generated games must not go into the official splits {sorted(taken)}; "
+            f"name the splits otherwise, e.g. {SPLITS}"
+        )
     return tuple(
         _write(root / "json_2.1.1" / split, integer_seed(seed, "game", split, i) % 10**9, i)
         for split in splits

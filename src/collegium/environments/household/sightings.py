@@ -2,7 +2,7 @@
 
 Every sentence of the games names its things, so an observation and the admissible commands are
 enough: the agent's own actions are not needed. A `Sightings` can therefore follow anyone's
-episode, also one that a language model plays.
+episode, also one that a language model plays. The current grammar only (`move X to Y`).
 """
 
 import re
@@ -14,7 +14,6 @@ _CONTENT = re.compile(rf"(?:On the|The) ({_NAME})(?: is open\. In it)?, you see 
 _TAKEN = re.compile(rf"You pick up the ({_NAME}) from the ({_NAME})\.")
 _MOVED = re.compile(rf"You move the ({_NAME}) to the ({_NAME})\.")
 _TREATED = re.compile(rf"You (clean|heat|cool) the ({_NAME}) using the {_NAME}\.")
-_SWITCHED = re.compile(rf"You turn on the ({_NAME})\.")
 _OPPOSITE = {"heat": "cool", "cool": "heat"}
 _FIND_NAMES = re.compile(_NAME)
 
@@ -49,9 +48,6 @@ class Sightings:
         self.held: str | None = None
         self.closed: set[str] = set()
         """Receptacles seen closed and not opened since."""
-        self.used_lamps: set[str] = set()
-        self.origin: dict[str, str] = {}
-        """Where an object was last taken from."""
         self._contents: dict[str, set[str]] = {}
         self._treated: set[tuple[str, str]] = set()
 
@@ -67,15 +63,12 @@ class Sightings:
     def _read_event(self, observation: str) -> None:
         if taken := _TAKEN.match(observation):
             self.held, source = taken.groups()
-            self.origin[self.held] = source
             self._contents.setdefault(source, set()).discard(self.held)
         elif moved := _MOVED.match(observation):
             self.held = None
             self._contents.setdefault(moved.group(2), set()).add(moved.group(1))
         elif treated := _TREATED.match(observation):
             self._note_treatment(*treated.groups())
-        elif switched := _SWITCHED.match(observation):
-            self.used_lamps.add(switched.group(1))
 
     def _note_treatment(self, verb: str, name: str) -> None:
         self._treated.add((name, verb))
