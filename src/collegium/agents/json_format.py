@@ -5,7 +5,7 @@ admissible commands to the letter; or, with `answer="choice"`, with one of the c
 """
 
 import json
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from collegium.agents.formats import Prompt
 from collegium.agents.guidance import GuidanceText
@@ -91,13 +91,7 @@ class JsonFormat:
 
     def parse(self, text: str, view: View) -> str | None:
         """Return the answer's action if it is admissible, character for character."""
-        match self._answer:
-            case "json":
-                action = _json_action(text)
-            case "choice":
-                action = text.strip()
-            case _:
-                assert_never(self._answer)
+        action = _json_action(text) if self._answer == "json" else text.strip()
         return action if action in view.admissible else None
 
     def _system_text(self, task_type: str) -> str:
@@ -130,7 +124,7 @@ def _json_action(text: str) -> str | None:
         return None
     try:
         answer, _ = json.JSONDecoder().raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     action = answer.get("action")
     return action if isinstance(action, str) else None

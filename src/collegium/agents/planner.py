@@ -5,7 +5,7 @@ is a rule for small models, `always` and `never` are what they say. Whatever the
 guidance once retrieved stays in use until new guidance takes its place.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -92,6 +92,14 @@ class LlmPlanner:
         )
 
 
+class Follows(Protocol):
+    """Compares an action with a suggested one, which comes from an episode with another goal."""
+
+    def __call__(self, action: str, suggested: str, *, goal: str, suggested_goal: str) -> bool:
+        """Return whether `action`, done for `goal`, is what `suggested` amounts to."""
+        ...
+
+
 class FollowPlanner:
     """Keeps guidance as long as the agent follows it.
 
@@ -101,9 +109,9 @@ class FollowPlanner:
 
     kind = PlannerKind.FOLLOW
 
-    def __init__(self, matches: Callable[[str, str], bool]) -> None:
-        """Take the comparison of an action with the guidance's action, in this order."""
-        self._matches = matches
+    def __init__(self, follows: Follows) -> None:
+        """Take the environment's comparison of an action with the guidance's action."""
+        self._follows = follows
 
     async def decide(self, view: View) -> PlannerDecision:
         """Decide by the rule; costs nothing."""
@@ -112,11 +120,16 @@ class FollowPlanner:
     def _is_followed(self, view: View) -> bool:
         if view.held is None:
             return False
-        advice = view.held.guidance.chunk.steps
+        chunk = view.held.guidance.chunk
         taken = len(view.steps) - view.held.since
-        if taken >= len(advice):
+        if taken >= len(chunk.steps):
             return False
-        return taken == 0 or self._matches(view.steps[-1].action, advice[taken - 1].action)
+        return taken == 0 or self._follows(
+            view.steps[-1].action,
+            chunk.steps[taken - 1].action,
+            goal=view.task.goal,
+            suggested_goal=chunk.goal,
+        )
 
 
 class FixedPlanner:

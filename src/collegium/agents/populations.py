@@ -16,6 +16,8 @@ from collegium.core import Agent, CorruptDataError, NotFoundError
 from collegium.llm.adapters import find_adapter
 
 CARD = "card.json"
+LOCAL = "local"
+"""Provider of agents whose adapters are files here; other providers know theirs by name."""
 
 
 class Population(Config):
@@ -63,7 +65,7 @@ def load_population(file: Path | str) -> tuple[Agent, ...]:
 
 
 def _with_measured_benchmarks(agent: Agent) -> Agent:
-    if agent.adapter is None:
+    if agent.adapter is None or agent.provider != LOCAL:
         return agent
     try:
         card = find_adapter(agent.adapter) / CARD

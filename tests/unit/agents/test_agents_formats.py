@@ -123,6 +123,7 @@ def test_the_json_form_constrains_to_a_schema_and_the_choice_form_to_the_command
         ('["b"]', None),
         ("b", None),
         ("", None),
+        ('{"action": ' + "9" * 5000 + "}", None),
         ("{" * 100_000, None),
         ('{"a":' * 100_000, None),
     ],

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import operator
 
 import pytest
 from agents_fakes import CALL, FakeEngine, guidance, view_of
@@ -19,6 +18,10 @@ from collegium.agents.protocol import HeldGuidance
 from collegium.core import Agent, BudgetExceededError, ConfigError, EngineError, Usage
 
 AGENT = Agent(id="pupil", model="fake", adapter="some-adapter")
+
+
+def is_the_same(action, suggested, *, goal, suggested_goal):
+    return action == suggested
 
 
 def decide(planner, view):
@@ -101,16 +104,22 @@ def test_a_failed_engine_means_no_retrieval_but_a_spent_budget_stops_the_run():
 )
 def test_guidance_is_kept_while_it_is_followed(taken, since, advice, retrieve):
     held = None if since is None else HeldGuidance(guidance(*advice), since)
-    decision = decide(FollowPlanner(operator.eq), view_of(*taken, held=held))
+    decision = decide(FollowPlanner(is_the_same), view_of(*taken, held=held))
     assert decision == (retrieve, Usage())
 
 
-def test_following_is_judged_by_the_comparison_that_was_given():
-    def same_verb(action, advised):
-        return (action, advised) == ("a", "advised")
+def test_following_is_judged_by_the_environment_which_knows_both_goals():
+    asked = []
 
-    held = HeldGuidance(guidance("advised", "b"), 0)
-    assert decide(FollowPlanner(same_verb), view_of("a", held=held)) == (False, Usage())
+    def follows(action, suggested, *, goal, suggested_goal):
+        asked.append((action, suggested, goal, suggested_goal))
+        return True
+
+    held = HeldGuidance(guidance("go to desk 1", "b", goal="put some pen on desk."), 0)
+    view = view_of("go to sidetable 2", held=held)
+    assert decide(FollowPlanner(follows), view) == (False, Usage())
+    goals = ("put some book on sidetable.", "put some pen on desk.")
+    assert asked == [("go to sidetable 2", "go to desk 1", *goals)]
 
 
 @pytest.mark.parametrize("retrieve", [True, False])

@@ -1,7 +1,6 @@
 """The composed agent, with a scripted engine and a fake source of guidance."""
 
 import asyncio
-import operator
 from datetime import UTC, datetime
 
 import pytest
@@ -123,7 +122,7 @@ def test_an_episode_with_a_following_planner():
     """The corridor's `go` twice as guidance: kept for two steps, then asked for anew."""
     source = FakeSource([guidance("go", "go")])
     engine = FakeEngine(lambda _: "go")
-    retrieval = Retrieval(source, FollowPlanner(operator.eq), GRAMMAR)
+    retrieval = Retrieval(source, FollowPlanner(lambda a, b, **_: a == b), GRAMMAR)
     policy = GuidedPolicy(engine, AGENT, FORMAT, seed=1, retrieval=retrieval)
     unit = EpisodeUnit(
         arm="retrieval", environment="household", task_id=TASK.task_id, agent_id="pupil"
