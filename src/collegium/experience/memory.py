@@ -43,6 +43,8 @@ class MemoryConfig(Config):
     """Steps of guidance in a chunk."""
     threshold: float = Field(default=1.0, ge=0.0, le=1.0)
     """Theta: trajectories with at least this score are indexed."""
+    splits: tuple[str, ...] = ("train", "generated_train")
+    """Trajectories of tasks of other splits are refused: test tasks never enter the memory."""
     index: IndexConfig = ExactIndexConfig()
     """The index backend."""
 
@@ -136,11 +138,11 @@ class ExperienceMemory:
 
         Raises:
             InvalidInputError: The partition is not the one that is open, or a trajectory has
-                another grammar; nothing is stored then.
+                another grammar or split; nothing is stored then.
         """
         self._check_open(partition)
         for trajectory in trajectories:
-            self._check_grammar(trajectory)
+            self._check_admitted(trajectory)
         stored = self.trajectories.append(trajectories, partition)
         chunks = [
             chunk
@@ -189,12 +191,17 @@ class ExperienceMemory:
                 "is: contribute in order, and seal each one before the next"
             )
 
-    def _check_grammar(self, trajectory: Trajectory) -> None:
+    def _check_admitted(self, trajectory: Trajectory) -> None:
+        name = f"trajectory {trajectory.trajectory_id} of {trajectory.producer!r}"
         if trajectory.versions.grammar != self.grammar:
             raise InvalidInputError(
-                f"trajectory {trajectory.trajectory_id} of {trajectory.producer!r} has grammar "
-                f"{trajectory.versions.grammar!r}, the memory has {self.grammar!r}: translate it "
-                "first"
+                f"{name} has grammar {trajectory.versions.grammar!r}, the memory has "
+                f"{self.grammar!r}: translate it first"
+            )
+        if trajectory.task.split not in self.config.splits:
+            raise InvalidInputError(
+                f"{name} is of split {trajectory.task.split!r}; the memory admits "
+                f"{', '.join(self.config.splits)}: test tasks must stay out of it"
             )
 
     def _check_card(self) -> None:

@@ -72,6 +72,13 @@ def test_another_grammar_is_refused_before_anything_is_stored(open_memory, make_
     assert list(memory.trajectories.read()) == []
 
 
+def test_test_tasks_never_enter(open_memory, make_trajectory):
+    memory = open_memory()
+    with pytest.raises(InvalidInputError, match="test tasks must stay out"):
+        memory.contribute([make_trajectory(), make_trajectory(split="valid_unseen")], 0)
+    assert list(memory.trajectories.read()) == []
+
+
 def test_repeating_a_contribution_changes_nothing(open_memory, make_trajectory):
     trajectories = [make_trajectory(3, task_id=f"t{i}") for i in range(3)]
     open_memory().contribute(trajectories, 0)
