@@ -144,6 +144,26 @@ class FixedPlanner:
         return PlannerDecision(self._retrieve)
 
 
+def build_planner(
+    kind: PlannerKind, *, engine: Engine, agent: Agent, follows: Follows
+) -> RetrievalPlanner:
+    """Return the planner that a configuration names.
+
+    Args:
+        kind: The planner's kind.
+        engine: Serves the agent's model, which `llm` asks.
+        agent: The agent that the planner works for.
+        follows: The environment's comparison of actions, which `follow` uses.
+    """
+    match kind:
+        case PlannerKind.LLM:
+            return LlmPlanner(engine, agent)
+        case PlannerKind.FOLLOW:
+            return FollowPlanner(follows)
+        case PlannerKind.ALWAYS | PlannerKind.NEVER:
+            return FixedPlanner(retrieve=kind is PlannerKind.ALWAYS)
+
+
 def retrieval_rate(decisions: Collection[bool]) -> float:
     """Return the share of steps at which the planner asked for a retrieval; 0 without steps."""
     return sum(decisions) / len(decisions) if decisions else 0.0

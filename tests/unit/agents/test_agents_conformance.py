@@ -6,7 +6,7 @@ import pytest
 from agents_fakes import GRAMMAR, FakeEngine, guidance
 
 from collegium.agents.json_format import JsonFormat
-from collegium.agents.planner import FixedPlanner, FollowPlanner, LlmPlanner, PlannerKind
+from collegium.agents.planner import PlannerKind, build_planner
 from collegium.agents.protocol import HeldGuidance, View
 from collegium.core import Agent, Step
 from collegium.environments.household import Household, load_game_text
@@ -18,14 +18,6 @@ FORMATS = {
 }
 """Name -> format, and how its model names an action."""
 
-PLANNERS = {
-    PlannerKind.LLM: lambda: LlmPlanner(
-        FakeEngine(lambda r: "[Retrieval]"), Agent(id="a", model="fake")
-    ),
-    PlannerKind.FOLLOW: lambda: FollowPlanner(lambda a, b, **_: a == b),
-    PlannerKind.ALWAYS: lambda: FixedPlanner(retrieve=True),
-    PlannerKind.NEVER: lambda: FixedPlanner(retrieve=False),
-}
 ADVICE = guidance("go to shelf 1", "take pen 1 from shelf 1")
 
 
@@ -97,9 +89,14 @@ def test_every_admissible_command_can_be_answered_and_no_other(named, views):
             assert prompts.parse(wording.format(wrong), view) is None
 
 
-@pytest.mark.parametrize("kind", PLANNERS)
+@pytest.mark.parametrize("kind", PlannerKind)
 def test_a_planner_names_its_kind_and_remembers_nothing(kind, views):
-    planner = PLANNERS[kind]()
+    planner = build_planner(
+        kind,
+        engine=FakeEngine(lambda _: "[Retrieval]"),
+        agent=Agent(id="pupil", model="fake"),
+        follows=lambda action, suggested, **_: action == suggested,
+    )
     assert planner.kind is kind
 
     def decisions():
