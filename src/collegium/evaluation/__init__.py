@@ -1,11 +1,19 @@
-"""What a run showed: success, steps, RPP and cost with intervals; tables, figures, the report."""
+"""What a run showed: success, steps, RPP and cost with intervals; tables, figures, the report.
 
-from collegium.evaluation.growth import GrowthRow, corpus_growth
-from collegium.evaluation.outcomes import read_episodes
-from collegium.evaluation.records import Reference, Summary
+A run directory is evaluated from three tables: `EPISODES` (one row a `core.Episode`), and where the
+pipeline wrote them `GROWTH` (one `GrowthRow` a partition) and `REFERENCES` (rows measured
+elsewhere). Each row has a `key` besides its record's fields, as all rows do.
+"""
+
+from collegium.evaluation.growth import GROWTH, GrowthRow, corpus_growth
+from collegium.evaluation.outcomes import EPISODES, read_episodes
+from collegium.evaluation.records import REFERENCES, Reference, Summary
 from collegium.evaluation.summary import summarise
 
 __all__ = [
+    "EPISODES",
+    "GROWTH",
+    "REFERENCES",
     "GrowthRow",
     "Reference",
     "Summary",

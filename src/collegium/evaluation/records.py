@@ -9,6 +9,9 @@ from collegium.core import Record, StopReason, Usage
 from collegium.evaluation.growth import GrowthRow, ProducerShare
 from collegium.statistics import Interval
 
+REFERENCES = "references"
+"""Name of the optional table of a run directory that holds `Reference` rows."""
+
 
 class Estimate(Record):
     """A number with its 95 % interval, in the form JSON can carry.

@@ -8,16 +8,13 @@ from collegium.core import Episode
 from collegium.evaluation.growth import GROWTH, GrowthRow
 from collegium.evaluation.outcomes import read_episodes
 from collegium.evaluation.published import published_references
-from collegium.evaluation.records import Reference, Summary
+from collegium.evaluation.records import REFERENCES, Reference, Summary
 from collegium.evaluation.report.figures import figures
 from collegium.evaluation.report.page import render_page
 from collegium.evaluation.report.payload import EpisodePayload
 from collegium.evaluation.report.run_info import read_run_info
 from collegium.evaluation.summary import summarise
 from collegium.store import RunDirectory
-
-REFERENCES = "references"
-"""Name of the optional table of rows measured elsewhere."""
 
 
 class Report(NamedTuple):
