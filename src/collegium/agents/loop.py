@@ -85,6 +85,7 @@ class _Attempt:
         self._config = config
         self._initial_observation = ""
         self._steps: list[Step] = []
+        self._score = 0.0
         self._held: HeldGuidance | None = None
         self._usage = Usage()
         self._parse_failures = 0
@@ -104,7 +105,7 @@ class _Attempt:
             initial_observation=self._initial_observation,
             steps=tuple(self._steps),
             success=ending.reason is StopReason.SOLVED,
-            score=self._steps[-1].score if self._steps else 0.0,
+            score=self._score,
             versions=self._environment.versions,
         )
         return Episode(
@@ -122,7 +123,7 @@ class _Attempt:
 
     async def _play(self) -> StopReason:
         turn = self._environment.reset()
-        self._initial_observation = turn.observation
+        self._initial_observation, self._score = turn.observation, turn.score
         while not (turn.won or turn.done):
             if len(self._steps) == self._config.step_limit:
                 return StopReason.STEP_LIMIT
@@ -154,6 +155,7 @@ class _Attempt:
         failed = decision.action is None
         action = self._config.fallback_action if decision.action is None else decision.action
         turn = self._environment.step(action)
+        self._score = turn.score
         self._steps.append(
             Step(
                 action=action,

@@ -8,13 +8,29 @@ from agents_fakes import GRAMMAR, FakeEngine, guidance
 from collegium.agents.json_format import JsonFormat
 from collegium.agents.planner import PlannerKind, build_planner
 from collegium.agents.protocol import HeldGuidance, View
+from collegium.agents.transcript import TranscriptFormat
 from collegium.core import Agent, Step
 from collegium.environments.household import Household, load_game_text
 from collegium.environments.household.generator import generate_game
 
+
+class PlainText:
+    """A fake wording for transcripts: everything on one line, nothing shortened."""
+
+    def room(self, initial_observation):
+        return " ".join(initial_observation.split())
+
+    def observation(self, text):
+        return " ".join(text.split())
+
+    def hint(self, chunk, goal):
+        return ", ".join(step.action for step in chunk.steps)
+
+
 FORMATS = {
     "json": (JsonFormat(GRAMMAR), '{{"reasoning": "", "action": "{}"}}'),
     "choice": (JsonFormat(GRAMMAR, answer="choice"), "{}"),
+    "transcript": (TranscriptFormat(PlainText()), "{}\n"),
 }
 """Name -> format, and how its model names an action."""
 

@@ -56,6 +56,7 @@ def test_a_task_that_is_won_from_the_start_needs_no_step():
     episode, policy = played([], length=0)
     assert episode.stop_reason is StopReason.SOLVED
     assert policy.views == []
+    assert (episode.trajectory.success, episode.trajectory.score) == (True, 1.0)
 
 
 def test_the_step_limit_ends_the_episode_as_the_agents_failure():
