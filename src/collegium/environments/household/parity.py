@@ -16,17 +16,17 @@ from collegium.environments.household.game import Game
 from collegium.environments.household.oracle import ORACLE, Oracle
 from collegium.environments.household.store import OFFICIAL_SPLITS, GameStore
 from collegium.environments.household.walks import (
-    RunDigest,
-    digest_run,
+    EpisodeDigest,
+    digest_episode,
     first_difference,
-    run_plans,
+    plan_episode,
 )
 
 DEFAULT_GAMES = 420
 
 
 class Recording(BaseModel):
-    """The three runs of one game."""
+    """What TextWorld answered in one episode."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,7 +36,17 @@ class Recording(BaseModel):
     """Digest of the game file."""
     oracle: str
     seed: int
-    runs: dict[str, RunDigest]
+    episode: EpisodeDigest
+
+    @property
+    def task(self) -> Task:
+        """The recorded task, as a store lists it."""
+        return Task(
+            environment="household",
+            task_id=self.task_id,
+            task_type=self.task_id.partition("-")[0],
+            split=self.split,
+        )
 
 
 class Mismatch(BaseModel):
@@ -45,21 +55,19 @@ class Mismatch(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task_id: str
-    run: str
     step: int
     """Index of the first differing record; 0 is the reset."""
 
 
 def record(game: Game, path: Path, seed: int) -> Recording:
-    """Play the three runs of `game` in TextWorld.
+    """Play the episode of `game` in TextWorld.
 
     Raises:
         MissingDependencyError: If the extra `parity` is not installed.
     """
     oracle = Oracle(path)
     try:
-        plans = run_plans(game.task.task_id, game.walkthrough, seed)
-        runs = {name: digest_run(oracle, plan) for name, plan in plans.items()}
+        episode = digest_episode(oracle, plan_episode(game.task.task_id, game.walkthrough, seed))
     finally:
         oracle.close()
     return Recording(
@@ -68,12 +76,12 @@ def record(game: Game, path: Path, seed: int) -> Recording:
         game=game.digest,
         oracle=ORACLE,
         seed=seed,
-        runs=runs,
+        episode=episode,
     )
 
 
-def compare(recording: Recording, game: Game) -> list[Mismatch]:
-    """Play the same runs in our engine and return where it differs.
+def compare(recording: Recording, game: Game) -> Mismatch | None:
+    """Play the same episode in our engine; return where it differs, or None.
 
     Raises:
         CorruptDataError: If `game` is not the file that was recorded.
@@ -83,13 +91,9 @@ def compare(recording: Recording, game: Game) -> list[Mismatch]:
             f"{recording.task_id}: the recording is of {recording.game}, the game file is"
             f" {game.digest}; restore the official file or record again with: make parity"
         )
-    plans = run_plans(recording.task_id, game.walkthrough, recording.seed)
-    mismatches = []
-    for name, theirs in recording.runs.items():
-        step = first_difference(digest_run(Household(game), plans[name]), theirs)
-        if step is not None:
-            mismatches.append(Mismatch(task_id=recording.task_id, run=name, step=step))
-    return mismatches
+    plan = plan_episode(recording.task_id, game.walkthrough, recording.seed)
+    step = first_difference(digest_episode(Household(game), plan), recording.episode)
+    return None if step is None else Mismatch(task_id=recording.task_id, step=step)
 
 
 def read_recordings(path: Path) -> list[Recording]:
@@ -144,15 +148,9 @@ def main() -> None:
     arguments = parser.parse_args()
     store = GameStore()
     recordings = extend(arguments.out, store, games=arguments.games, seed=arguments.seed)
-    for count, recording in enumerate(recordings, start=1):
-        task = Task(
-            environment="household",
-            task_id=recording.task_id,
-            task_type="",
-            split=recording.split,
-        )
-        mismatches = compare(recording, store.load(task))
-        print(count, recording.task_id, mismatches or "equal", flush=True)
+    for recording in recordings:
+        mismatch = compare(recording, store.load(recording.task))
+        print(recording.task_id, mismatch or "equal", flush=True)
 
 
 if __name__ == "__main__":

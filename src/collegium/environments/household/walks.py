@@ -1,8 +1,8 @@
-"""Runs that two engines must answer alike, and their digests.
+"""Episodes that two engines must answer alike, and their digests.
 
-A plan chooses commands from nothing but a seed and the admissible lists it is shown, so a run
-recorded from TextWorld is replayed here without storing a single command. Of a run only hashes
-are kept: one of the whole, and eight hex digits a step to find the first step that differs.
+A plan chooses commands from nothing but a seed and the admissible lists it is shown, so an episode
+recorded from TextWorld is replayed here without storing a single command. Only hashes are kept:
+one of the whole, and eight hex digits a step to find the first step that differs.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from collegium.core import canonical_json, integer_seed
 from collegium.environments.protocol import Turn
 
 WALK_STEPS = 60
-_REFUSALS_A_STEP = 4
+_REFUSAL_EVERY = 3
 _STEP_DIGITS = 8
 _SHARES = {"help": 0.2, "inventory": 0.4, "look": 1.0, "examine": 2.0, "go": 6.0, "take": 3.0}
 """How often a walk uses a verb, relative to 1.5 of the others; treatments come when they can."""
@@ -42,8 +42,8 @@ class Player(Protocol):
         ...
 
 
-class RunDigest(BaseModel):
-    """A run as it is stored."""
+class EpisodeDigest(BaseModel):
+    """An episode as it is stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,22 +58,17 @@ class RunDigest(BaseModel):
         return len(self.steps) // _STEP_DIGITS
 
 
-def run_plans(
-    task_id: str, walkthrough: Sequence[str], seed: int
-) -> dict[str, Callable[[Turn], Plan]]:
-    """Return the three runs of a game by name; each starts from the turn of a reset."""
+def plan_episode(task_id: str, walkthrough: Sequence[str], seed: int) -> Callable[[Turn], Plan]:
+    """Return the plan of a game, to be started with the turn of a reset.
 
-    def stream(name: str) -> Random:
-        return Random(integer_seed(seed, "parity", name, task_id))
-
-    return {
-        "walkthrough": lambda first: _follow(walkthrough),
-        "walk": lambda first: _walk(first, stream("walk")),
-        "refused": lambda first: _refuse(first, walkthrough, stream("refused")),
-    }
+    First comes the walkthrough, then a walk of `WALK_STEPS` steps that is balanced by verb; every
+    third of its steps is followed by a spoilt command, which is mostly refused.
+    """
+    stream = Random(integer_seed(seed, "parity", task_id))
+    return lambda turn: _episode(turn, walkthrough, stream)
 
 
-def digest_run(player: Player, start: Callable[[Turn], Plan]) -> RunDigest:
+def digest_episode(player: Player, start: Callable[[Turn], Plan]) -> EpisodeDigest:
     """Play the plan that `start` gives and return the digest of what `player` answered."""
     turn = player.reset()
     records = [_record("<reset>", turn)]
@@ -86,13 +81,13 @@ def digest_run(player: Player, start: Callable[[Turn], Plan]) -> RunDigest:
             command = plan.send(turn)
         except StopIteration:
             break
-    return RunDigest(
+    return EpisodeDigest(
         digest=_sha256("\n".join(records)),
         steps="".join(_sha256(record)[:_STEP_DIGITS] for record in records),
     )
 
 
-def first_difference(ours: RunDigest, theirs: RunDigest) -> int | None:
+def first_difference(ours: EpisodeDigest, theirs: EpisodeDigest) -> int | None:
     """Return the index of the first differing record (0 is the reset), or None if none differs."""
     if ours == theirs:
         return None
@@ -101,37 +96,32 @@ def first_difference(ours: RunDigest, theirs: RunDigest) -> int | None:
     return next(differing, min(ours.length, theirs.length))
 
 
-def _follow(walkthrough: Sequence[str]) -> Plan:
-    for command in walkthrough:  # noqa: UP028 - a plain sequence cannot be sent the turns
-        yield command
-
-
-def _walk(turn: Turn, stream: Random) -> Plan:
-    """Use the verb that lags its share most; after a change, often see what it changed."""
+def _episode(turn: Turn, walkthrough: Sequence[str], stream: Random) -> Plan:
+    seen = set(turn.admissible)
+    for command in walkthrough:
+        turn = yield command
+        seen.update(turn.admissible)
     used: Counter[str] = Counter()
     changed = False
-    for _ in range(WALK_STEPS):
-        verbs = {_verb(c) for c in turn.admissible}
-        if changed and stream.random() < _CHECKING:
-            verbs &= _CHECKS
-        verb = min(
-            sorted(verbs),
-            key=lambda v: (used[v] + stream.random()) / _SHARES.get(v, _OTHER_SHARE),
-        )
-        command = _pick([c for c in turn.admissible if _verb(c) == verb], stream)
-        used[verb] += 1
-        changed = verb not in _UNCHANGING
+    for index in range(WALK_STEPS):
+        command = _lagging(turn.admissible, used, changed, stream)
+        used[_verb(command)] += 1
+        changed = _verb(command) not in _UNCHANGING
         turn = yield command
-
-
-def _refuse(turn: Turn, walkthrough: Sequence[str], stream: Random) -> Plan:
-    """Follow the walkthrough, with spoilt commands before each of its steps."""
-    seen: set[str] = set()
-    for command in walkthrough:
-        for _ in range(_REFUSALS_A_STEP):
-            seen.update(turn.admissible)
+        seen.update(turn.admissible)
+        if index % _REFUSAL_EVERY == 0:
             turn = yield _spoilt(turn.admissible, seen, stream)
-        turn = yield command
+
+
+def _lagging(commands: Sequence[str], used: Counter[str], changed: bool, stream: Random) -> str:
+    """Return a command of the verb that lags its share most; after a change, often a check."""
+    verbs = {_verb(c) for c in commands}
+    if changed and stream.random() < _CHECKING:
+        verbs &= _CHECKS
+    verb = min(
+        sorted(verbs), key=lambda v: (used[v] + stream.random()) / _SHARES.get(v, _OTHER_SHARE)
+    )
+    return _pick([c for c in commands if _verb(c) == verb], stream)
 
 
 def _balanced(commands: Sequence[str], stream: Random) -> str:
