@@ -15,6 +15,7 @@ from collegium.experience.index import (
     Census,
     ExactIndexConfig,
     IndexHeader,
+    LanceIndexConfig,
     Scope,
     SearchFilter,
     VectorIndex,
@@ -22,13 +23,16 @@ from collegium.experience.index import (
 )
 
 HEADER = IndexHeader(embedder="grid", dimension=3, grammar="G")
-BACKENDS = {"exact": ExactIndexConfig()}
+BACKENDS = {"exact": ExactIndexConfig(), "lance": LanceIndexConfig()}
 
 Opener = Callable[..., VectorIndex]
 
 
 @pytest.fixture(params=list(BACKENDS))
 def opener(request) -> Opener:
+    if request.param == "lance":
+        pytest.importorskip("lancedb")
+
     def open_backend(directory: Path, header: IndexHeader | None = HEADER) -> VectorIndex:
         return open_index(BACKENDS[request.param], directory, header)
 
@@ -132,7 +136,7 @@ def passes(wanted: SearchFilter, chunk: Chunk) -> bool:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(corpus=corpora())
 def test_a_search_equals_brute_force(opener, corpus):

@@ -89,7 +89,7 @@ def test_damaged_small_files_are_named(tmp_path):
 
 
 def test_an_unknown_kind_lists_the_known_ones():
-    with pytest.raises(ValidationError, match="'exact', 'plugin'"):
+    with pytest.raises(ValidationError, match="'exact', 'lance', 'plugin'"):
         TypeAdapter(IndexConfig).validate_python({"kind": "faiss"})
 
 

@@ -1,12 +1,14 @@
-"""Vector indexes of chunks behind one protocol: exact (default) and plug-ins."""
+"""Vector indexes of chunks behind one protocol: exact (default), LanceDB, plug-ins."""
 
 from collegium.experience.index.configs import (
     ExactIndexConfig,
     IndexConfig,
+    LanceIndexConfig,
     PluginIndexConfig,
     open_index,
 )
 from collegium.experience.index.exact import ExactIndex
+from collegium.experience.index.lance import LanceIndex
 from collegium.experience.index.protocol import (
     Census,
     Hit,
@@ -23,6 +25,8 @@ __all__ = [
     "Hit",
     "IndexConfig",
     "IndexHeader",
+    "LanceIndex",
+    "LanceIndexConfig",
     "PluginIndexConfig",
     "Scope",
     "SearchFilter",

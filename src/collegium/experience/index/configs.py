@@ -8,6 +8,7 @@ from pydantic import Field
 from collegium.config import Config
 from collegium.config.plugins import load_plugin
 from collegium.experience.index.exact import ExactIndex
+from collegium.experience.index.lance import INDEX_ABOVE, LanceIndex
 from collegium.experience.index.protocol import IndexHeader, VectorIndex
 
 ENTRY_POINTS = "collegium.indexes"
@@ -20,6 +21,14 @@ class ExactIndexConfig(Config):
     kind: Literal["exact"] = "exact"
 
 
+class LanceIndexConfig(Config):
+    """A LanceDB table: exact up to `index_above` chunks, approximate and scalable beyond."""
+
+    kind: Literal["lance"] = "lance"
+    index_above: int = Field(default=INDEX_ABOVE, ge=0)
+    """Chunks up to which every search is an exact scan."""
+
+
 class PluginIndexConfig(Config):
     """An index that another package registers under the entry-point group `collegium.indexes`."""
 
@@ -30,17 +39,20 @@ class PluginIndexConfig(Config):
     """Passed on as they are."""
 
 
-IndexConfig = Annotated[ExactIndexConfig | PluginIndexConfig, Field(discriminator="kind")]
+IndexConfig = Annotated[
+    ExactIndexConfig | LanceIndexConfig | PluginIndexConfig, Field(discriminator="kind")
+]
 
 
 def open_index(
-    config: ExactIndexConfig | PluginIndexConfig,
+    config: ExactIndexConfig | LanceIndexConfig | PluginIndexConfig,
     directory: Path,
     header: IndexHeader | None = None,
 ) -> VectorIndex:
     """Open the index in `directory`, or make it when `header` is given and it is not there.
 
     Raises:
+        MissingDependencyError: The backend's packages are not installed.
         NotFoundError: There is no index and no header to make one, or no such plug-in.
         InvalidInputError: The index there has another header.
         CorruptDataError: A file of the index is missing or unreadable.
@@ -48,6 +60,8 @@ def open_index(
     match config:
         case ExactIndexConfig():
             return ExactIndex(directory, header)
+        case LanceIndexConfig():
+            return LanceIndex(directory, header, index_above=config.index_above)
         case PluginIndexConfig():
             index: VectorIndex = load_plugin(ENTRY_POINTS, config.name)(
                 directory, header, config.options
