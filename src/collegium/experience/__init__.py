@@ -1,1 +1,52 @@
-"""MATM: chunks, indexes, retrieval and the construction of the shared memory."""
+"""Shared experience (MATM): chunks of trajectories, the index that finds them, the memory."""
+
+from collegium.experience.chunks import chunk_trajectory
+from collegium.experience.construction import Grown, Partition, grow_memory, partition_tasks
+from collegium.experience.importers import Imported, Importer, Outcome, read_recordings
+from collegium.experience.index import (
+    ExactIndexConfig,
+    IndexConfig,
+    LanceIndexConfig,
+    PluginIndexConfig,
+    Scope,
+    VectorIndex,
+)
+from collegium.experience.memory import (
+    Contribution,
+    ExperienceMemory,
+    Growth,
+    MemoryConfig,
+    Snapshot,
+)
+from collegium.experience.replay import expert_trajectories, replay
+from collegium.experience.retrieval import IndexRetriever, RetrievalConfig
+from collegium.experience.subsets import nested_subsets, units_of
+
+__all__ = [
+    "Contribution",
+    "ExactIndexConfig",
+    "ExperienceMemory",
+    "Grown",
+    "Growth",
+    "Imported",
+    "Importer",
+    "IndexConfig",
+    "IndexRetriever",
+    "LanceIndexConfig",
+    "MemoryConfig",
+    "Outcome",
+    "Partition",
+    "PluginIndexConfig",
+    "RetrievalConfig",
+    "Scope",
+    "Snapshot",
+    "VectorIndex",
+    "chunk_trajectory",
+    "expert_trajectories",
+    "grow_memory",
+    "nested_subsets",
+    "partition_tasks",
+    "read_recordings",
+    "replay",
+    "units_of",
+]
