@@ -1,0 +1,1 @@
+"""Fine-tuning of small agents: LoRA, tree-shaped examples, a plain training loop."""
