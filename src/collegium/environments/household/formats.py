@@ -20,7 +20,7 @@ GRAMMAR_DIGEST = "sha256:10da93e13b58e1a6039723f5d4a59ceae7c60772515bfab9fc603ba
 
 _TASK_LINE = re.compile(r'"rhs": "Your task is to: ([^"\\]*)"')
 _TASK_TEXT = re.compile(r"[a-z0-9 ,]+\.")
-_REMEDY = "unpack it again with: collegium data household --from ARCHIVE_DIR"
+_REMEDY = "restore the file (official games: collegium data household --from ARCHIVE_DIR)"
 
 
 class Envelope(NamedTuple):
@@ -81,6 +81,8 @@ def _read_json(data: bytes, source: str) -> dict[str, Any]:
         corrupt(source, f"line {error.lineno}, column {error.colno}", f"not JSON ({error.msg})")
     except UnicodeDecodeError as error:
         corrupt(source, f"byte {error.start}", "not UTF-8")
+    except (ValueError, RecursionError) as error:
+        corrupt(source, "top level", f"not the JSON of a game ({error})")
     if not isinstance(fields, dict):
         corrupt(source, "top level", "not a JSON object")
     return fields

@@ -5,8 +5,9 @@ Games come in a seeded order over all official splits. Needs the extra `parity`,
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -16,6 +17,7 @@ from collegium.environments.household.game import Game
 from collegium.environments.household.oracle import ORACLE, Oracle
 from collegium.environments.household.store import OFFICIAL_SPLITS, GameStore
 from collegium.environments.household.walks import (
+    RESET,
     EpisodeDigest,
     digest_episode,
     first_difference,
@@ -94,6 +96,23 @@ def compare(recording: Recording, game: Game) -> Mismatch | None:
     plan = plan_episode(recording.task_id, game.walkthrough, recording.seed)
     step = first_difference(digest_episode(Household(game), plan), recording.episode)
     return None if step is None else Mismatch(task_id=recording.task_id, step=step)
+
+
+def compare_trace(records: Sequence[Sequence[Any]], game: Game) -> int | None:
+    """Return the index of the first record of a full trace that our engine answers otherwise.
+
+    Args:
+        records: Command (`RESET` or what was typed), observation, admissible commands, won, done
+            and score, step by step.
+        game: The game they were recorded in.
+    """
+    household = Household(game)
+    for index, (command, *answer) in enumerate(records):
+        turn = household.reset() if command == RESET else household.step(command)
+        ours = [turn.observation, list(turn.admissible), turn.won, turn.done, turn.score]
+        if ours != answer:
+            return index
+    return None
 
 
 def read_recordings(path: Path) -> list[Recording]:

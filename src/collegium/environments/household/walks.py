@@ -7,7 +7,7 @@ one of the whole, and eight hex digits a step to find the first step that differ
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from random import Random
 from typing import Protocol
 
@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from collegium.core import canonical_json, integer_seed
 from collegium.environments.protocol import Turn
 
+RESET = "<reset>"
+"""Stands for the command in the record of a reset."""
 WALK_STEPS = 60
 _REFUSAL_EVERY = 3
 _STEP_DIGITS = 8
@@ -68,19 +70,24 @@ def plan_episode(task_id: str, walkthrough: Sequence[str], seed: int) -> Callabl
     return lambda turn: _episode(turn, walkthrough, stream)
 
 
-def digest_episode(player: Player, start: Callable[[Turn], Plan]) -> EpisodeDigest:
-    """Play the plan that `start` gives and return the digest of what `player` answered."""
+def transcribe(player: Player, start: Callable[[Turn], Plan]) -> Iterator[tuple[str, Turn]]:
+    """Play the plan that `start` gives; yield each command with its answer, the reset first."""
     turn = player.reset()
-    records = [_record("<reset>", turn)]
+    yield RESET, turn
     plan = start(turn)
     command = next(plan, None)
     while command is not None:
         turn = player.step(command)
-        records.append(_record(command, turn))
+        yield command, turn
         try:
             command = plan.send(turn)
         except StopIteration:
-            break
+            return
+
+
+def digest_episode(player: Player, start: Callable[[Turn], Plan]) -> EpisodeDigest:
+    """Play the plan that `start` gives and return the digest of what `player` answered."""
+    records = [_record(command, turn) for command, turn in transcribe(player, start)]
     return EpisodeDigest(
         digest=_sha256("\n".join(records)),
         steps="".join(_sha256(record)[:_STEP_DIGITS] for record in records),
