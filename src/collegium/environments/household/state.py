@@ -59,3 +59,28 @@ class State:
         twin.sliced = self.sliced
         twin.toggled = self.toggled
         return twin
+
+
+def with_thing(contents: Contents, index: int, thing: Thing) -> Contents:
+    """Return `contents` with `thing` added to entry `index`, in id order."""
+    entry = contents[index]
+    if thing in entry:
+        return contents
+    entry = tuple(sorted((*entry, thing), key=lambda t: t.index))
+    return (*contents[:index], entry, *contents[index + 1 :])
+
+
+def without_thing(contents: Contents, index: int, thing: Thing) -> Contents:
+    """Return `contents` with `thing` gone from entry `index`."""
+    entry = tuple(t for t in contents[index] if t is not thing)
+    return (*contents[:index], entry, *contents[index + 1 :])
+
+
+def marked(masks: tuple[int, ...], index: int, bit: int) -> tuple[int, ...]:
+    """Return `masks` with `bit` set in entry `index`."""
+    return (*masks[:index], masks[index] | bit, *masks[index + 1 :])
+
+
+def unmarked(masks: tuple[int, ...], index: int, bit: int) -> tuple[int, ...]:
+    """Return `masks` with `bit` cleared in entry `index`."""
+    return (*masks[:index], masks[index] & ~bit, *masks[index + 1 :])
