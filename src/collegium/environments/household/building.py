@@ -35,12 +35,11 @@ def build_house(problem: Problem, source: str) -> House:
     """Return all entities that the facts of `problem` mention.
 
     Raises:
-        CorruptDataError: If a receptacle lacks a type or location, or has two; if the agent has no
-            location, two, or one with a receptacle in it.
+        CorruptDataError: If an entity's id has no number; if a receptacle lacks a type or
+            location, or has two; if the agent has no location, two, or one with a receptacle.
     """
     facts = problem.facts
-    ids = {i for pairs in facts.values() for pair in pairs for i in pair if "_bar_" in i}
-    names = name_entities(ids)
+    names = name_entities(_mentioned(problem, source))
     things = _build_things(facts, names, [i for i in names if problem.sorts[i] == "object"], source)
     at = _function(facts["receptacleAtLocation"], "receptacleAtLocation", source)
     start = _function(facts["atLocation"], "atLocation", source)
@@ -56,6 +55,16 @@ def build_house(problem: Problem, source: str) -> House:
         receptacle_named={r.name: r for r in receptacles},
         locations={location: i for i, location in enumerate(locations)},
     )
+
+
+def _mentioned(problem: Problem, source: str) -> set[str]:
+    """Return the ids of entities and locations in the facts; all others there are types."""
+    ids = {i for pairs in problem.facts.values() for pair in pairs for i in pair}
+    numbered = {i for i in ids if "_bar_" in i}
+    for identifier in ids - numbered:
+        if problem.sorts.get(identifier) in ("object", "receptacle"):
+            corrupt(source, _PLACE, f"{identifier} has no number: its id lacks _bar_")
+    return numbered
 
 
 def _function(facts: list[Fact], predicate: str, source: str) -> dict[str, str]:

@@ -136,9 +136,9 @@ def _parse_facts(
 ) -> dict[str, list[Fact]]:
     end = _closing(text, start, end, source)
     facts: dict[str, list[Fact]] = {name: [] for name in _SIGNATURES}
-    sort_of = sorts.get
+    sort_of = {**sorts, "": ""}.get
     for name, first, second, garbage in dict.fromkeys(_FACT.findall(text, start, end)):
-        if (sort_of(first), sort_of(second, "")) != _SIGNATURES.get(name):
+        if (sort_of(first), sort_of(second)) != _SIGNATURES.get(name):
             written = garbage or f"({name} {first} {second}".rstrip() + ")"
             _fail(text, text.find(written, start), source, f"unknown fact {written}")
         facts[name].append((first, second))
