@@ -5,7 +5,7 @@ import pytest
 
 from collegium.core import NotFoundError
 from collegium.embedding import CachedEmbedder, E5Config, MiniLMConfig, build_embedder
-from collegium.embedding.minilm import _folder
+from collegium.embedding.minilm import minilm_folder
 
 pytestmark = pytest.mark.integration
 
@@ -55,7 +55,7 @@ def test_the_cache_returns_the_very_same_vectors(minilm, tmp_path):
 
 def test_any_model_folder_works_and_a_wrong_one_is_named(tmp_path):
     pytest.importorskip("sentence_transformers")
-    model = build_embedder(E5Config(model=str(_folder()), device="cpu"))
+    model = build_embedder(E5Config(model=str(minilm_folder()), device="cpu"))
     assert model.dimension == 384
     assert model.name.endswith(":256")
     (tmp_path / "empty").mkdir()

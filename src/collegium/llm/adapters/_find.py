@@ -4,6 +4,7 @@ from pathlib import Path
 
 from collegium.core import NotFoundError
 
+INDEX = "index.txt"
 WEIGHTS = "adapter_model.safetensors"
 CONFIG = "adapter_config.json"
 
@@ -12,6 +13,12 @@ def list_adapters() -> tuple[str, ...]:
     """Return the names of the packaged adapters, sorted."""
     folder = Path(__file__).parent
     return tuple(sorted(p.name for p in folder.iterdir() if (p / WEIGHTS).is_file()))
+
+
+def shipped_adapters(folder: Path = Path(__file__).parent) -> tuple[str, ...]:
+    """Return the names of the adapters that this version ships, whether or not they are there."""
+    lines = (folder / INDEX).read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def find_adapter(name: str) -> Path:
