@@ -1,0 +1,172 @@
+"""The command line of a pipeline: configuration in, run directory and tables out.
+
+`python pipelines/NAME.py CONFIG [-s a.b=c] [--run DIR] [--dry-run] [--json]`; CONFIG is a YAML
+file, or a run directory that is to be resumed. Progress goes to standard error, results to standard
+output. Exit codes are those of the error tree; 130 after Ctrl-C.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import typer
+import yaml
+from rich.console import Console
+
+from collegium.config import digest, dump_yaml, load
+from collegium.core import CollegiumError, Record, SystemClock
+from collegium.runtime.jobs.configs import PlayingConfig
+from collegium.runtime.jobs.engines import EnginePool
+from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.progress import ConsoleProgress
+from collegium.store import RunDirectory
+
+C = TypeVar("C", bound=PlayingConfig)
+R = TypeVar("R", bound=Record)
+
+_CONFIG = "config.yaml"
+_EXECUTION = "execution.yaml"
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Job(Generic[C, R]):
+    """A pipeline: its configuration, its function, and how both are shown."""
+
+    name: str
+    config: type[C]
+    run: Callable[[C, Desk], Awaitable[R]]
+    estimate: Callable[[C], Record]
+    show: Callable[[R, Console], None]
+    """Prints the result."""
+    engines: Callable[[C], AbstractAsyncContextManager[EnginePool]]
+    """Gives the engines, and ends them."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for."""
+
+    source: str
+    overrides: tuple[str, ...] = ()
+    run: str | None = None
+    dry_run: bool = False
+    as_json: bool = False
+
+
+def run_pipeline(job: Job[C, R]) -> None:
+    """Read the command line, run `job`, and exit."""
+
+    def command(
+        config: Annotated[
+            str, typer.Argument(metavar="CONFIG", help="YAML file, or a run directory to resume")
+        ],
+        set_: Annotated[
+            list[str], typer.Option("-s", "--set", metavar="A.B=C", help="override a value")
+        ] = [],  # noqa: B006
+        run: Annotated[str | None, typer.Option(help="run directory")] = None,
+        dry_run: Annotated[
+            bool, typer.Option(help="print configuration and estimate, start nothing")
+        ] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    ) -> None:
+        order = Order(config, tuple(set_), run, dry_run, as_json)
+        raise typer.Exit(carry_out(job, order))
+
+    command.__doc__ = sys.modules["__main__"].__doc__
+    typer.run(command)
+
+
+def carry_out(job: Job[C, R], order: Order) -> int:
+    """Run `job` as ordered and return the exit code; errors of the tree are printed, not raised."""
+    out, err = Console(), Console(stderr=True)
+    try:
+        config = read_config(job.config, order)
+        if order.dry_run:
+            _print_plan(config, job.estimate(config), order, out)
+            return 0
+        run = RunDirectory(order.run or _default_run(job.name, config, order))
+        return _run(job, config, run, order, out, err)
+    except CollegiumError as error:
+        if order.as_json:
+            print(json.dumps({"error": {"code": error.code, "message": str(error)}}))
+        err.print(f"error: {error}", style="red", markup=False, highlight=False)
+        return error.exit_code
+
+
+def read_config(model: type[C], order: Order) -> C:
+    """Return the resolved configuration; a run directory gives that which it was made with."""
+    source = Path(order.source)
+    files = [source]
+    if source.is_dir():
+        files = [source / _CONFIG]
+        if (source / _EXECUTION).is_file():
+            files.append(source / _EXECUTION)
+    return load(model, files, order.overrides).resolved()
+
+
+def _default_run(name: str, config: PlayingConfig, order: Order) -> str:
+    return order.source if Path(order.source).is_dir() else f"runs/{name}-{digest(config)}"
+
+
+def _run(
+    job: Job[C, R], config: C, run: RunDirectory, order: Order, out: Console, err: Console
+) -> int:
+    clock = SystemClock()
+    run.open(config)
+    execution = {"execution": config.execution.model_dump(mode="json")}
+    run.write_text(_EXECUTION, yaml.safe_dump(execution, sort_keys=False))
+    progress = ConsoleProgress(err, clock)
+    err.print(f"{job.name} → {run.path}", markup=False, highlight=False)
+
+    async def work() -> R:
+        _stop_on_termination()
+        async with job.engines(config) as engines:
+            return await job.run(config, Desk(run, engines, progress, clock))
+
+    try:
+        with progress.shown():
+            result = asyncio.run(work())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _tell_how_to_resume(job.name, run, progress, err)
+        return _INTERRUPTED
+    if order.as_json:
+        print(result.model_dump_json())
+    else:
+        job.show(result, out)
+        out.print(f"run directory: {run.path}", markup=False, highlight=False)
+    return 0
+
+
+def _stop_on_termination() -> None:
+    """Let SIGTERM, by which clusters stop jobs, end the run as cleanly as Ctrl-C does."""
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+def _tell_how_to_resume(
+    name: str, run: RunDirectory, progress: ConsoleProgress, err: Console
+) -> None:
+    tally = progress.tally
+    err.print(
+        f"stopped: {tally.stored} of {tally.total} episodes are stored. "
+        f"Go on with: python pipelines/{name}.py {run.path}",
+        markup=False,
+        highlight=False,
+    )
+
+
+def _print_plan(config: PlayingConfig, estimate: Record, order: Order, out: Console) -> None:
+    plan: dict[str, Any] = {"estimate": estimate.model_dump(mode="json")}
+    if order.as_json:
+        print(json.dumps({"config": config.model_dump(mode="json"), **plan}))
+        return
+    out.print(dump_yaml(config), markup=False, highlight=False)
+    out.print(yaml.safe_dump(plan, sort_keys=False, width=96), markup=False, highlight=False)

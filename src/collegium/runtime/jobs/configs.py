@@ -1,0 +1,195 @@
+"""Configurations of the jobs that play: who plays which games, how, and what it may cost.
+
+Whatever can change a result is part of a run's digest. `execution` is not: a run may be resumed
+with a larger budget, or on another number of cores, and goes on where it stopped. Importing this
+module imports neither torch nor Ray.
+"""
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from collegium.agents.allocation import AGENT_ORDER_SEED
+from collegium.agents.loop import LoopConfig
+from collegium.agents.planner import PlannerKind
+from collegium.agents.populations import load_population
+from collegium.config import Config
+from collegium.core import Agent
+from collegium.embedding import EmbedderConfig, MiniLMConfig
+from collegium.environments.household import Grammar
+from collegium.experience import MemoryConfig, RetrievalConfig
+from collegium.llm import BudgetConfig, EngineConfig, VllmConfig
+
+NO_RETRIEVAL: Final = "no_retrieval"
+RETRIEVAL: Final = "retrieval"
+EXPERT: Final = "expert"
+"""Arm of the text-only explorer: what imitating it could reach at most."""
+
+Arm = Literal["no_retrieval", "retrieval", "expert"]
+
+
+class GeneratedGames(Config):
+    """Games made for the run, so that nothing needs to be downloaded; never a measured result."""
+
+    count: int = Field(gt=0)
+    """Games a split."""
+    seed: int = 0
+    """Seed of the generator."""
+
+
+class GamesConfig(Config):
+    """Which household games are played."""
+
+    root: str | None = None
+    """Folder in the layout of ALFWORLD_DATA; that environment variable when null."""
+    generated: GeneratedGames | None = None
+    """Write games into the run directory and play these, instead of those under `root`."""
+    splits: tuple[str, ...] = Field(min_length=1)
+    """Their splits; `generated_train` and `generated_test` for generated games."""
+    limit: int | None = Field(default=None, gt=0)
+    """At most this many tasks, spread over the task types; all when null."""
+    seed: int = 0
+    """Seed of the choice under `limit`."""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if self.root is not None and self.generated is not None:
+            raise ValueError("`root` and `generated` name two origins of games: choose one")
+        return self
+
+
+class ExecutionConfig(Config):
+    """How a run is carried out; changes nothing about what it finds, so it may change on resume."""
+
+    concurrency: int = Field(default=32, gt=0)
+    """Episodes in flight, over all engines."""
+    engines_side_by_side: int = Field(default=1, gt=0)
+    """Engine processes alive at once; each gets its share of this machine's cores."""
+    attempts: int = Field(default=2, gt=0)
+    """Times an episode is tried when the machinery, not the agent, ends it."""
+    budget: BudgetConfig = BudgetConfig()
+    """Limits of the run over all attempts."""
+
+
+class PlayingConfig(Config):
+    """Who plays, by which engine and rules: what the jobs below have in common."""
+
+    population: str | None = None
+    """Population file; its agents take its place when the configuration is resolved."""
+    agents: tuple[Agent, ...] = ()
+    """The agents, when there is no population file."""
+    agent_order_seed: int = AGENT_ORDER_SEED
+    """Seed of the agents' order in the allocation."""
+    engine: EngineConfig = VllmConfig()
+    """How models are served; each agent's own model and adapter take the places named there."""
+    format: Literal["transcript", "json", "choice"] = "transcript"
+    """Compact transcript, the paper's prompts with JSON answers, or those with a choice."""
+    grammar: Grammar = Grammar.CURRENT
+    """Command grammar of the games."""
+    loop: LoopConfig = LoopConfig()
+    """Limits of an episode."""
+    seed: int = 0
+    """Seed of everything random in the run that has no seed of its own."""
+    execution: ExecutionConfig = Field(default=ExecutionConfig(), exclude=True)
+    """Left out of the run's digest."""
+
+    @model_validator(mode="after")
+    def _someone_plays(self) -> Self:
+        if (self.population is None) == (not self.agents):
+            raise ValueError("exactly one of `population` and `agents` says who plays")
+        return self
+
+    def resolved(self) -> Self:
+        """Return the configuration with its population file read.
+
+        Raises:
+            NotFoundError: The file, or the adapter of an agent, is not there.
+            ConfigError: The file is not a population.
+        """
+        if self.population is None:
+            return self
+        agents = load_population(self.population)
+        return self.model_copy(update={"population": None, "agents": agents})
+
+
+class ExplorerSource(Config):
+    """Pre-population by the text-only expert's episodes."""
+
+    kind: Literal["explorer"] = "explorer"
+    tasks: int = Field(gt=0)
+    """At most this many of the games, spread over the task types."""
+    seed: int = 0
+    """Seed of the choice, and of the noise."""
+    noise: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Probability that a step is a random one."""
+
+
+class RecordingsSource(Config):
+    """Pre-population by recorded episodes of real agents, as far as they win again here."""
+
+    kind: Literal["recordings"] = "recordings"
+    path: str
+    """Recordings, `.jsonl.gz`."""
+    split: str = "train"
+    """Only recordings of games of this split enter."""
+
+
+PrePopulation = Annotated[ExplorerSource | RecordingsSource, Field(discriminator="kind")]
+
+
+class MemorySetup(Config):
+    """What a memory was made with, and must be opened with."""
+
+    grammar: Grammar
+    """The one grammar of its trajectories."""
+    embedder: EmbedderConfig
+    """Embeds keys and queries."""
+    memory: MemoryConfig
+    """Window, theta and index."""
+
+
+class BuildMemoryConfig(PlayingConfig):
+    """Configuration of `build_memory`."""
+
+    pipeline: Literal["build_memory"] = "build_memory"
+    games: GamesConfig = GamesConfig(splits=("train",))
+    """Train games."""
+    tasks: int | None = Field(default=None, ge=0)
+    """Games that the partitions share, spread over the task types; all when null."""
+    partitions: int = Field(default=3, ge=0)
+    """P; with 0 the memory is D_0 alone."""
+    pre_population: tuple[PrePopulation, ...] = ()
+    """What D_0 is made of."""
+    embedder: EmbedderConfig = MiniLMConfig()
+    """Embeds keys and queries."""
+    memory: MemoryConfig = MemoryConfig()
+    """Window, theta and index."""
+
+    @property
+    def setup(self) -> MemorySetup:
+        """What the memory must be opened with later."""
+        return MemorySetup(grammar=self.grammar, embedder=self.embedder, memory=self.memory)
+
+
+class EvaluateAgentsConfig(PlayingConfig):
+    """Configuration of `evaluate_agents`."""
+
+    pipeline: Literal["evaluate_agents"] = "evaluate_agents"
+    games: GamesConfig = GamesConfig(splits=("valid_seen", "valid_unseen"))
+    """Test games."""
+    memory: str | None = None
+    """Run directory of `build_memory`; needed by the arm `retrieval`."""
+    arms: tuple[Arm, ...] = Field(default=(NO_RETRIEVAL, RETRIEVAL, EXPERT), min_length=1)
+    """What is compared; `expert` is played once, beside."""
+    offsets: tuple[int, ...] = Field(default=(0,), min_length=1)
+    """Offsets of the allocation; each plays every game once in each arm."""
+    planner: PlannerKind = PlannerKind.FOLLOW
+    """Who decides when guidance is looked for."""
+    retrieval: RetrievalConfig = RetrievalConfig()
+    """What a retrieval may return."""
+
+    @model_validator(mode="after")
+    def _memory_for_retrieval(self) -> Self:
+        if RETRIEVAL in self.arms and self.memory is None:
+            raise ValueError("the arm `retrieval` needs `memory`, a run directory of build_memory")
+        return self

@@ -1,0 +1,156 @@
+"""What a run will take, before anything is started: a simple model whose assumptions are told."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from collegium.agents.planner import PlannerKind
+from collegium.core import Record
+from collegium.environments.household import GameStore
+from collegium.llm import HttpConfig, VllmConfig
+from collegium.runtime.jobs.configs import (
+    EXPERT,
+    RETRIEVAL,
+    BuildMemoryConfig,
+    EvaluateAgentsConfig,
+    GamesConfig,
+    PlayingConfig,
+)
+from collegium.runtime.jobs.engines import engines_needed
+
+OFFICIAL_SIZES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
+STEP_SHARE = 0.75
+"""Mean length of an episode, as a share of the step limit."""
+ENGINE_START_S = 15.0
+CPU_CALLS_PER_S = 10.0
+REMOTE_CALL_S = 2.0
+
+
+class _Prompt(NamedTuple):
+    """Tokens of one call."""
+
+    fixed: int
+    per_step: int
+    guidance: int
+    answer: int
+
+
+_PROMPTS = {
+    "transcript": _Prompt(fixed=60, per_step=17, guidance=40, answer=6),
+    "json": _Prompt(fixed=1500, per_step=0, guidance=250, answer=120),
+    "choice": _Prompt(fixed=1500, per_step=0, guidance=250, answer=8),
+}
+_PLANNER = _Prompt(fixed=600, per_step=0, guidance=250, answer=8)
+
+
+class Estimate(Record):
+    """Expected size of a run that starts from nothing."""
+
+    tasks: int
+    episodes: int
+    """Episodes of language-model agents."""
+    calls: int
+    prompt_tokens: int
+    """Those served from a prefix cache included."""
+    completion_tokens: int
+    engine_starts: int
+    minutes: float
+    assumptions: tuple[str, ...]
+
+
+def estimate_evaluation(config: EvaluateAgentsConfig) -> Estimate:
+    """Return what `evaluate_agents` will take."""
+    tasks = count_tasks(config.games)
+    runs = tasks * len(config.offsets)
+    arms = [arm for arm in config.arms if arm != EXPERT]
+    guided = runs * (RETRIEVAL in arms)
+    planner = guided if config.planner is PlannerKind.LLM else 0
+    return _estimate(config, tasks, runs * len(arms), guided, planner, stages=1)
+
+
+def estimate_memory(config: BuildMemoryConfig) -> Estimate:
+    """Return what `build_memory` will take."""
+    tasks = count_tasks(config.games)
+    if config.tasks is not None:
+        tasks = min(tasks, config.tasks)
+    episodes = tasks if config.partitions else 0
+    return _estimate(config, tasks, episodes, guided=0, planned=0, stages=config.partitions)
+
+
+def count_tasks(config: GamesConfig) -> int:
+    """Return how many games `config` chooses; official ones need not be there.
+
+    Raises:
+        NotFoundError: A split that is neither official nor generated is not there.
+    """
+    total = sum(_split_sizes(config))
+    return total if config.limit is None else min(total, config.limit)
+
+
+def _split_sizes(config: GamesConfig) -> Iterable[int]:
+    for split in config.splits:
+        if config.generated is not None:
+            yield config.generated.count
+        elif split in OFFICIAL_SIZES:
+            yield OFFICIAL_SIZES[split]
+        else:
+            yield len(GameStore(Path(config.root) if config.root else None).tasks(split))
+
+
+def _estimate(
+    config: PlayingConfig, tasks: int, episodes: int, guided: int, planned: int, stages: int
+) -> Estimate:
+    steps = config.loop.step_limit * STEP_SHARE
+    prompt = _PROMPTS[config.format]
+    per_call = prompt.fixed + prompt.per_step * steps / 2
+    calls = (episodes + planned) * steps
+    engines = len(engines_needed(config.engine, config.agents))
+    starts = (
+        engines * max(1, stages) if engines > config.execution.engines_side_by_side else engines
+    )
+    starts = starts if episodes and isinstance(config.engine, VllmConfig) else 0
+    return Estimate(
+        tasks=tasks,
+        episodes=episodes,
+        calls=round(calls),
+        prompt_tokens=round(
+            steps
+            * (
+                episodes * per_call
+                + guided * prompt.guidance
+                + planned * (_PLANNER.fixed + _PLANNER.guidance)
+            )
+        ),
+        completion_tokens=round(steps * (episodes * prompt.answer + planned * _PLANNER.answer)),
+        engine_starts=starts,
+        minutes=round(_seconds(config, calls, starts) / 60, 1),
+        assumptions=_assumptions(config, per_call),
+    )
+
+
+def _engine_starts(config: PlayingConfig, stages: int) -> int:
+    if not isinstance(config.engine, VllmConfig):
+        return 0
+    engines = len(engines_needed(config.engine, config.agents))
+    restarted = engines > config.execution.engines_side_by_side
+    return engines * (stages if restarted else 1)
+
+
+def _seconds(config: PlayingConfig, calls: float, starts: int) -> float:
+    if isinstance(config.engine, HttpConfig):
+        return calls * REMOTE_CALL_S / config.execution.concurrency
+    return calls / CPU_CALLS_PER_S + starts * ENGINE_START_S
+
+
+def _assumptions(config: PlayingConfig, per_call: float) -> tuple[str, ...]:
+    speed = (
+        f"{REMOTE_CALL_S:g} s a call, {config.execution.concurrency} episodes at once"
+        if isinstance(config.engine, HttpConfig)
+        else f"{CPU_CALLS_PER_S:g} calls/s and {ENGINE_START_S:g} s an engine start, as on two "
+        "CPU cores with a model of 135 M parameters"
+    )
+    return (
+        f"an episode has {STEP_SHARE:.0%} of the {config.loop.step_limit} steps allowed",
+        f"a prompt in format {config.format} has {per_call:.0f} tokens on average",
+        speed,
+    )
