@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collegium.core import CorruptDataError, MissingDependencyError, NotFoundError
-from collegium.llm._cache import cache_root, cached_directory, file_digest
+from collegium.llm._cache import cache_root as cache_root
+from collegium.llm._cache import cached_directory, file_digest
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 

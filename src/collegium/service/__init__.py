@@ -1,1 +1,1 @@
-"""Use-cases that every front door calls."""
+"""Use-cases that every front door calls; they know neither terminal nor network."""

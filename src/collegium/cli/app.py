@@ -1,0 +1,44 @@
+"""The commands by name, and the options that all of them share."""
+
+from typing import Annotated
+
+import typer
+
+from collegium.cli import adapters, bench, data, doctor, report, run
+from collegium.cli.exit_codes import epilog
+
+app = typer.Typer(
+    help="Populations of LLM agents share what they learned.",
+    epilog=epilog(),
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(doctor.doctor)
+app.command()(run.run)
+app.command()(report.report)
+app.command()(bench.bench)
+app.command()(adapters.adapters)
+app.add_typer(data.app, name="data")
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    verbose: Annotated[
+        int, typer.Option("-v", "--verbose", count=True, help="log more; twice: everything")
+    ] = 0,
+    version: Annotated[bool, typer.Option("--version", help="print the version")] = False,
+) -> None:
+    """Set up logging."""
+    if version:
+        from collegium import __version__
+
+        print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
+    from collegium.service.logs import configure_logs
+
+    configure_logs(verbose)

@@ -1,0 +1,33 @@
+"""`collegium report`."""
+
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[str, typer.Argument(help="run directory of evaluate_agents")],
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Evaluate a run and write its HTML report.
+
+    Tables appear here; report.html and summary.json in the run directory.
+    """
+    from collegium.evaluation.report import build
+
+    summary = build(run)
+    if as_json:
+        print(summary.model_dump_json(indent=1))
+        return
+    from rich.console import Console
+
+    from collegium.evaluation.findings import findings
+    from collegium.evaluation.rendering import to_rich
+    from collegium.evaluation.tables import tables
+
+    console = Console()
+    for table in tables(summary):
+        console.print(to_rich(table))
+    for sentence in findings(summary):
+        console.print(sentence, markup=False, highlight=False)
+    console.print(f"\n{run.rstrip('/')}/report.html", markup=False, highlight=False, soft_wrap=True)

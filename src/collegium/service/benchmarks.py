@@ -1,0 +1,24 @@
+"""The benchmarks by name."""
+
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collegium.evaluation.benchmarks import BenchResult
+
+
+class Benchmark(StrEnum):
+    """What can be measured; each is a module of `evaluation.benchmarks` with a `run`."""
+
+    HOUSEHOLD = "household"
+    """Speed and exactness of the household engine."""
+    ROLLOUTS = "rollouts"
+    """Our loop of many episodes on one engine against the bare engine."""
+
+
+def run_benchmark(benchmark: Benchmark) -> "BenchResult":
+    """Measure and judge; raises what the benchmark raises when something it needs is not there."""
+    module = import_module(f"collegium.evaluation.benchmarks.{benchmark.value}")
+    result: BenchResult = module.run()
+    return result
