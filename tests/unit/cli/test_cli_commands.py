@@ -174,7 +174,13 @@ def test_data_household(monkeypatch, capsys, tmp_path):
 
 def test_adapters(monkeypatch, capsys):
     card = AdapterCard(
-        name="keen", base="b", data="d", seed=0, command="c", benchmarks={"all": 0.25}, files={}
+        name="keen",
+        base_model="b",
+        data="d",
+        seed=0,
+        command="c",
+        benchmarks={"all": 0.25},
+        files={},
     )
     monkeypatch.setattr(adapter_service, "list_adapters", lambda: ("keen",))
     monkeypatch.setattr(adapter_service, "find_adapter", lambda name: name)

@@ -20,7 +20,9 @@ def adapter(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "adapter_model.safetensors").write_bytes(b"weights")
     (folder / "adapter_config.json").write_text("{}")
-    write_card(folder, base="toy", data="3 games", seed=1, command="train", benchmarks={"all": 0.5})
+    write_card(
+        folder, base_model="toy", data="3 games", seed=1, command="train", benchmarks={"all": 0.5}
+    )
     return folder
 
 

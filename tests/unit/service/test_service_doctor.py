@@ -126,7 +126,7 @@ def adapters(tmp_path):
         folder.mkdir()
         (folder / "adapter_model.safetensors").write_bytes(name.encode())
         (folder / "adapter_config.json").write_text("{}")
-        write_card(folder, base="toy", data="none", seed=0, command="none")
+        write_card(folder, base_model="toy", data="none", seed=0, command="none")
     (tmp_path / "index.txt").write_text("# comment\nkeen\nlazy\n")
     return tmp_path
 

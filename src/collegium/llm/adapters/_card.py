@@ -17,17 +17,24 @@ class AdapterCard(Record):
 
     schema_version: Literal[1] = 1
     name: str
-    base: str
+    base_model: str
     """Model the adapter belongs to."""
     data: str
-    """What it was trained on, in words: tasks, their number, their source."""
+    """What it was trained on, in words."""
     seed: int
-    command: str
+    command: str = ""
     """What made it."""
+    curriculum: dict[str, Any] = Field(default_factory=dict)
+    """How its examples were chosen, such as task types and share with guidance."""
     training: dict[str, Any] = Field(default_factory=dict)
-    """Settings and cost, such as rank, tokens seen and loss."""
+    """How it learned, such as rank and learning rate."""
+    games_set_aside: int = 0
+    """Train games kept out of its training, for measuring."""
+    tokens: int = 0
+    """Tokens it was trained on."""
+    final_loss: float | None = None
     benchmarks: dict[str, float] = Field(default_factory=dict)
-    """Measured success on train games set aside, over all and per task type, in [0, 1]."""
+    """Measured success on the games set aside, over all and per task type, in [0, 1]."""
     files: dict[str, str]
     """SHA-256 of each file by its name."""
 
