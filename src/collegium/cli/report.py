@@ -21,13 +21,8 @@ def report(
         return
     from rich.console import Console
 
-    from collegium.evaluation.findings import findings
-    from collegium.evaluation.rendering import to_rich
-    from collegium.evaluation.tables import tables
+    from collegium.evaluation.rendering import show_summary
 
     console = Console()
-    for table in tables(summary):
-        console.print(to_rich(table))
-    for sentence in findings(summary):
-        console.print(sentence, markup=False, highlight=False)
+    show_summary(summary, console)
     console.print(f"\n{run.rstrip('/')}/report.html", markup=False, highlight=False, soft_wrap=True)

@@ -2,11 +2,22 @@
 
 from typing import TYPE_CHECKING
 
+from collegium.evaluation.findings import findings
 from collegium.evaluation.formats import Written
-from collegium.evaluation.tables import Table
+from collegium.evaluation.records import Summary
+from collegium.evaluation.tables import Table, tables
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table as RichTable
+
+
+def show_summary(summary: Summary, console: "Console") -> None:
+    """Print every table, then what the run showed in sentences."""
+    for table in tables(summary):
+        console.print(to_rich(table))
+    for finding in findings(summary):
+        console.print(f"• {finding}", markup=False, highlight=False)
 
 
 def to_markdown(table: Table) -> str:

@@ -1,12 +1,13 @@
 """The pipelines that play: what their shells in `pipelines/` run."""
 
+from collegium.evaluation.rendering import show_summary
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
 from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
 from collegium.runtime.jobs.estimate import estimate_evaluation, estimate_memory
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
-from collegium.runtime.jobs.showing import show_memory, show_summary
+from collegium.runtime.jobs.showing import show_memory
 
 BUILD_MEMORY = Job(
     name="build_memory",
