@@ -34,6 +34,18 @@ _CONFIG = "config.yaml"
 _EXECUTION = "execution.yaml"
 _INTERRUPTED = 130
 
+_ConfigArgument = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="YAML file, or a run directory to resume")
+]
+_Overrides = Annotated[
+    list[str] | None, typer.Option("-s", "--set", metavar="A.B=C", help="override a value")
+]
+_RunOption = Annotated[str | None, typer.Option(metavar="DIR", help="run directory")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="print configuration and estimate, start nothing")
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+
 
 @dataclass(frozen=True)
 class Job(Generic[C, R]):
@@ -64,19 +76,13 @@ def run_pipeline(job: Job[C, R]) -> None:
     """Read the command line, run `job`, and exit."""
 
     def command(
-        config: Annotated[
-            str, typer.Argument(metavar="CONFIG", help="YAML file, or a run directory to resume")
-        ],
-        set_: Annotated[
-            list[str], typer.Option("-s", "--set", metavar="A.B=C", help="override a value")
-        ] = [],  # noqa: B006
-        run: Annotated[str | None, typer.Option(help="run directory")] = None,
-        dry_run: Annotated[
-            bool, typer.Option(help="print configuration and estimate, start nothing")
-        ] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+        config: _ConfigArgument,
+        overrides: _Overrides = None,
+        run: _RunOption = None,
+        dry_run: _DryRun = False,
+        as_json: _AsJson = False,
     ) -> None:
-        order = Order(config, tuple(set_), run, dry_run, as_json)
+        order = Order(config, tuple(overrides or ()), run, dry_run, as_json)
         raise typer.Exit(carry_out(job, order))
 
     command.__doc__ = sys.modules["__main__"].__doc__
@@ -89,7 +95,7 @@ def carry_out(job: Job[C, R], order: Order) -> int:
     try:
         config = read_config(job.config, order)
         if order.dry_run:
-            _print_plan(config, job.estimate(config), order, out)
+            _print_plan(config, job.estimate(config), order)
             return 0
         run = RunDirectory(order.run or _default_run(job.name, config, order))
         return _run(job, config, run, order, out, err)
@@ -163,10 +169,10 @@ def _tell_how_to_resume(
     )
 
 
-def _print_plan(config: PlayingConfig, estimate: Record, order: Order, out: Console) -> None:
+def _print_plan(config: PlayingConfig, estimate: Record, order: Order) -> None:
     plan: dict[str, Any] = {"estimate": estimate.model_dump(mode="json")}
     if order.as_json:
         print(json.dumps({"config": config.model_dump(mode="json"), **plan}))
-        return
-    out.print(dump_yaml(config), markup=False, highlight=False)
-    out.print(yaml.safe_dump(plan, sort_keys=False, width=96), markup=False, highlight=False)
+    else:
+        print(dump_yaml(config))
+        print(yaml.safe_dump(plan, sort_keys=False, width=96), end="")

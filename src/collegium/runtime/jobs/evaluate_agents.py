@@ -136,8 +136,8 @@ def _guidance_source(config: EvaluateAgentsConfig, run: RunDirectory) -> Guidanc
 
 def _snapshot(memory_run: Path, run: RunDirectory) -> Snapshot:
     """Return D_P as it was when the evaluation started, also when the memory grew since."""
-    digest = RunDirectory(str(memory_run)).read_text("digest.txt").strip()
     memory = built_memory(memory_run)
+    digest = RunDirectory(str(memory_run)).read_text("digest.txt").strip()
     if run.exists(_MEMORY):
         noted = json.loads(run.read_text(_MEMORY))
         if noted["digest"] != digest:

@@ -1,0 +1,71 @@
+"""Jobs on a scripted engine in this process: no Ray, no model."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from collegium.config import load
+from collegium.core import SystemClock
+from collegium.runtime.jobs.build_memory import build_memory
+from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
+from collegium.runtime.jobs.engines import EnginePool
+from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.evaluate_agents import evaluate_agents
+from collegium.runtime.jobs.progress import Silent
+from collegium.store import RunDirectory
+
+CI = Path(__file__).resolve().parents[3] / "configs" / "ci"
+
+
+class Host:
+    """Starts engines in this process and keeps them."""
+
+    def __init__(self, wrap=lambda engine: engine):
+        self.started = []
+        self._wrap = wrap
+
+    async def start(self, settings):
+        self.started.append(self._wrap(settings.build()))
+        return self.started[-1]
+
+
+@pytest.fixture
+def host_of():
+    """Gives a host whose engines are wrapped."""
+    return Host
+
+
+@pytest.fixture
+def new_desk(tmp_path):
+    def make(config, name, host=None):
+        run = RunDirectory(str(tmp_path / name)).open(config)
+        engines = EnginePool((host or Host()).start, config.execution.engines_side_by_side)
+        return Desk(run, engines, Silent(), SystemClock())
+
+    return make
+
+
+@pytest.fixture
+def build(new_desk):
+    """Run build_memory on the CI configuration; gives what it left and its run directory."""
+
+    def run(*overrides, name="memory", host=None):
+        config = load(BuildMemoryConfig, [CI / "build_memory.yaml"], overrides)
+        desk = new_desk(config, name, host)
+        return asyncio.run(build_memory(config, desk)), desk.run
+
+    return run
+
+
+@pytest.fixture
+def evaluate(new_desk, tmp_path):
+    """Run evaluate_agents on the CI configuration and the memory in `memory`."""
+
+    def run(*overrides, name="evaluation", host=None):
+        memory = f"memory={tmp_path / 'memory'}"
+        config = load(EvaluateAgentsConfig, [CI / "evaluate_agents.yaml"], [memory, *overrides])
+        desk = new_desk(config, name, host)
+        return asyncio.run(evaluate_agents(config, desk)), desk.run
+
+    return run

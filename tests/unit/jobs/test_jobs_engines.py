@@ -1,0 +1,109 @@
+"""Which engine serves whom, and how many live at once."""
+
+import asyncio
+
+import pytest
+
+from collegium.core import Agent, EngineError
+from collegium.llm import HttpConfig, ReplayConfig, VllmConfig
+from collegium.runtime.jobs.engines import EnginePool, engines_needed, settings_for
+
+PLAIN = Agent(id="plain", model="m")
+TUNED = Agent(id="tuned", model="m", adapter="x")
+OTHER = Agent(id="other", model="n", adapter="x")
+
+
+class Recorder:
+    """Starts engines that only know whether they were closed."""
+
+    def __init__(self):
+        self.log = []
+
+    async def start(self, settings):
+        await asyncio.sleep(0)
+        self.log.append(("start", settings.adapter))
+        return self._Engine(self.log, settings.adapter)
+
+    class _Engine:
+        def __init__(self, log, name):
+            self._log, self._name = log, name
+
+        async def close(self):
+            self._log.append(("close", self._name))
+
+
+def vllm(adapter):
+    return VllmConfig(model="m", adapter=adapter)
+
+
+def test_on_cpus_an_engine_serves_one_adapter_on_gpus_all():
+    assert engines_needed(VllmConfig(), [PLAIN, TUNED, OTHER, TUNED]) == [
+        VllmConfig(model="m"),
+        VllmConfig(model="m", adapter="x"),
+        VllmConfig(model="n", adapter="x"),
+    ]
+    lora = VllmConfig(lora=True)
+    assert [e.model for e in engines_needed(lora, [PLAIN, TUNED, OTHER])] == ["m", "n"]
+    remote = HttpConfig(model="each agent's own", base_urls=("http://host/v1",))
+    assert settings_for(remote, OTHER).model == "n"
+    replay = ReplayConfig(path="recording.jsonl")
+    assert settings_for(replay, OTHER) == replay
+
+
+def test_one_at_a_time_ends_the_idle_engine_first():
+    recorder = Recorder()
+
+    async def use():
+        pool = EnginePool(recorder.start, 1)
+        for adapter in ("a", "a", "b"):
+            async with pool.lease(vllm(adapter)):
+                pass
+        assert pool.warm_first([vllm("a"), vllm("b")])[0] == vllm("b")
+        await pool.close()
+
+    asyncio.run(use())
+    assert recorder.log == [("start", "a"), ("close", "a"), ("start", "b"), ("close", "b")]
+
+
+def test_the_engine_idle_for_longest_makes_room():
+    recorder = Recorder()
+
+    async def use():
+        pool = EnginePool(recorder.start, 2)
+        for adapter in ("a", "b", "a", "c"):
+            async with pool.lease(vllm(adapter)):
+                pass
+        await pool.close()
+
+    asyncio.run(use())
+    assert recorder.log[:4] == [("start", "a"), ("start", "b"), ("close", "b"), ("start", "c")]
+
+
+def test_engines_in_use_are_left_alone():
+    recorder = Recorder()
+
+    async def use():
+        pool = EnginePool(recorder.start, 2)
+        async with pool.lease(vllm("a")), pool.lease(vllm("b")):
+            pass
+        async with pool.lease(vllm("b")), pool.lease(vllm("c")):
+            pass
+        await pool.close()
+
+    asyncio.run(use())
+    assert recorder.log.index(("close", "a")) < recorder.log.index(("start", "c"))
+    assert ("close", "b") not in recorder.log[: recorder.log.index(("start", "c"))]
+
+
+def test_an_engine_that_does_not_start_takes_no_place():
+    async def refuse(_):
+        raise EngineError("no")
+
+    async def use():
+        pool = EnginePool(refuse, 1)
+        for _ in range(2):
+            with pytest.raises(EngineError):
+                async with pool.lease(vllm("a")):
+                    pass
+
+    asyncio.run(use())

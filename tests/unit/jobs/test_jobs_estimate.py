@@ -1,0 +1,44 @@
+"""What a dry run promises."""
+
+from collegium.agents.planner import PlannerKind
+from collegium.core import Agent
+from collegium.llm import HttpConfig, VllmConfig
+from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, GamesConfig
+from collegium.runtime.jobs.estimate import count_tasks, estimate_evaluation, estimate_memory
+
+AGENTS = tuple(Agent(id=name, model="m", adapter=name) for name in "abc")
+
+
+def test_official_splits_are_counted_without_the_games():
+    assert count_tasks(GamesConfig(splits=("valid_seen", "valid_unseen"))) == 274
+    assert count_tasks(GamesConfig(splits=("train",), limit=10)) == 10
+    generated = GamesConfig(generated={"count": 4}, splits=("generated_train", "generated_test"))
+    assert count_tasks(generated) == 8
+
+
+def test_an_evaluation_plays_each_pair_in_each_arm():
+    config = EvaluateAgentsConfig(agents=AGENTS, memory="m", offsets=(0, 1))
+    estimate = estimate_evaluation(config)
+    assert estimate.episodes == 274 * 2 * 2
+    assert estimate.engine_starts == 3
+    plain = estimate_evaluation(config.model_copy(update={"arms": ("no_retrieval", "expert")}))
+    assert plain.episodes == 274 * 2
+    assert plain.prompt_tokens < estimate.prompt_tokens / 2
+
+
+def test_a_planner_that_asks_its_model_costs_calls():
+    config = EvaluateAgentsConfig(agents=AGENTS, memory="m")
+    asking = config.model_copy(update={"planner": PlannerKind.LLM})
+    assert estimate_evaluation(asking).calls > estimate_evaluation(config).calls
+
+
+def test_engines_that_do_not_fit_side_by_side_start_again_in_each_partition():
+    config = BuildMemoryConfig(agents=AGENTS, engine=VllmConfig(), tasks=30, partitions=4)
+    assert estimate_memory(config).engine_starts == 12
+    wide = config.model_copy(
+        update={"execution": config.execution.model_copy(update={"engines_side_by_side": 3})}
+    )
+    assert estimate_memory(wide).engine_starts == 3
+    remote = HttpConfig(model="m", base_urls=("http://host/v1",))
+    assert estimate_memory(config.model_copy(update={"engine": remote})).engine_starts == 0
+    assert estimate_memory(config.model_copy(update={"partitions": 0})).episodes == 0
