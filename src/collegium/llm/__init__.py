@@ -1,5 +1,35 @@
-"""Language-model engines behind one protocol."""
+"""Language-model engines behind one protocol, their configurations, and what they may spend.
 
+Backends, models and adapters are imported from their own modules, and only where they are used:
+this package imports neither torch nor vLLM.
+"""
+
+from collegium.llm.budget import Budget, BudgetConfig, BudgetedEngine, Prices
+from collegium.llm.configs import (
+    EngineConfig,
+    EngineSettings,
+    HttpConfig,
+    ReplayConfig,
+    VllmConfig,
+    build_engine,
+    engine_kinds,
+)
 from collegium.llm.protocol import Completion, Engine, Message, Request
 
-__all__ = ["Completion", "Engine", "Message", "Request"]
+__all__ = [
+    "Budget",
+    "BudgetConfig",
+    "BudgetedEngine",
+    "Completion",
+    "Engine",
+    "EngineConfig",
+    "EngineSettings",
+    "HttpConfig",
+    "Message",
+    "Prices",
+    "ReplayConfig",
+    "Request",
+    "VllmConfig",
+    "build_engine",
+    "engine_kinds",
+]

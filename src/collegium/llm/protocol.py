@@ -4,9 +4,9 @@
 raises `EngineError`; it never returns an empty text instead.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from collegium.core import Record, Sampling, Usage
 
@@ -32,6 +32,14 @@ class Request(Record):
     """If given, the text is exactly one of these."""
     json_schema: dict[str, Any] | None = Field(default=None)
     """If given, the text is JSON that follows this schema."""
+
+    @model_validator(mode="after")
+    def _one_constraint(self) -> Self:
+        if self.choices is not None and self.json_schema is not None:
+            raise ValueError("a request has `choices` or `json_schema`, not both")
+        if self.choices is not None and not self.choices:
+            raise ValueError("`choices` needs at least one choice")
+        return self
 
 
 class Completion(Record):
