@@ -61,7 +61,8 @@ class Encoded:
         causal = index[None, :] <= index[:, None]
         same_lane = self.lane[None, :] == self.lane[:, None]
         trunk_before = (self.lane[None, :] == 0) & (index[None, :] < self.anchor[:, None])
-        return causal & (same_lane | trunk_before)
+        seen: NDArray[np.bool_] = causal & (same_lane | trunk_before)
+        return seen
 
 
 def encode(example: Example, tokenize: Callable[[str], Sequence[int]]) -> Encoded:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PREFIX = "base_model.model."
 
 
-class _LoraProduct(torch.autograd.Function):
+class _LoraProduct(torch.autograd.Function):  # type: ignore[misc]
     """x (N, in) -> (N, out); gradients for x, A and B only: the base weight is frozen."""
 
     @staticmethod
@@ -39,7 +39,7 @@ class _LoraProduct(torch.autograd.Function):
         return grad_x, None, grad_hidden.t() @ x, grad.t() @ hidden
 
 
-class LoraLinear(nn.Module):
+class LoraLinear(nn.Module):  # type: ignore[misc]
     """A frozen linear layer with a trained low-rank addition; `lora_a`, `lora_b` are float32."""
 
     def __init__(

@@ -43,6 +43,7 @@ class TrainingConfig(Config):
     threads: int | None = None
     """Torch threads; None leaves torch's own choice."""
     seed: int = 0
+    """Seed of the first weights and of the order of the examples."""
 
 
 class Progress(NamedTuple):
@@ -92,7 +93,7 @@ def train(
     for step, batch in enumerate(plan, 1):
         _set_rate(optimizer, config, step, len(plan))
         loss = _loss(model, [examples[i] for i in batch])
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
