@@ -14,7 +14,7 @@ from collegium.core import (
     NotFoundError,
 )
 from collegium.evaluation import GROWTH, read_episodes
-from collegium.runtime.jobs.episodes import FAILURES
+from collegium.runtime.jobs.episodes import FAILURES, UNFINISHED
 from collegium.runtime.jobs.evaluate_agents import check_offsets
 
 
@@ -135,6 +135,17 @@ def test_a_spent_budget_stops_the_run_and_a_larger_one_goes_on(build, evaluate):
     summary, run = evaluate("execution.budget.max_tokens=1000000")
     assert summary.arms[0].task_runs == 16
     assert len(run.starts()) == 2
+
+
+def test_the_budget_counts_episodes_in_flight_too(build, evaluate):
+    build()
+    with pytest.raises(BudgetExceededError):
+        evaluate("execution.budget.max_tokens=3000", "execution.concurrency=4")
+    with pytest.raises(BudgetExceededError):
+        _, run = evaluate("execution.budget.max_tokens=3000")
+    _, run = evaluate()
+    unfinished = [row["usage"]["prompt_tokens"] for row in run.rows(UNFINISHED)]
+    assert 1 <= len([tokens for tokens in unfinished if tokens]) <= 4
 
 
 def test_the_budget_counts_what_earlier_attempts_spent(build, evaluate):

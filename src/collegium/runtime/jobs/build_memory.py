@@ -23,6 +23,7 @@ from collegium.experience import (
     partition_tasks,
     read_recordings,
 )
+from collegium.experience.replay import EXPLORER
 from collegium.llm import Engine
 from collegium.runtime.jobs.configs import (
     NO_RETRIEVAL,
@@ -35,12 +36,14 @@ from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks, spread
 from collegium.runtime.jobs.memory import make_memory, store_growth
-from collegium.store import RunDirectory
 
 SOURCES = "pre_population"
 """Table with what became of each source's episodes."""
 PARTITIONS = "partitions"
 """Table with what each partition brought."""
+
+_BATCH = 200
+"""Trajectories of the pre-population that are indexed at once."""
 
 
 class MemoryBuilt(Record):
@@ -68,7 +71,7 @@ async def build_memory(config: BuildMemoryConfig, desk: Desk) -> MemoryBuilt:
     memory = make_memory(config.setup, desk.run)
     if not memory.sealed:
         desk.progress.stage("pre-population")
-        _pre_populate(config, memory, store, pool, desk.run)
+        _pre_populate(config, memory, store, pool, desk)
     store_growth(memory.as_of(memory.sealed - 1), desk.run)
     tasks = spread(pool, config.tasks, config.seed)
     partitions = partition_tasks(tasks, config.partitions, config.seed) if config.partitions else []
@@ -122,29 +125,31 @@ def plan_partition(
     ]
 
 
-class _Gathered(NamedTuple):
-    trajectories: list[Trajectory]
-    outcomes: dict[str, dict[str, int]]
-    """Source -> what became of its episodes -> how many."""
-
-
 def _pre_populate(
     config: BuildMemoryConfig,
     memory: ExperienceMemory,
     store: GameStore,
     pool: Sequence[Task],
-    run: RunDirectory,
+    desk: Desk,
 ) -> None:
-    """Contribute and seal D_0."""
+    """Contribute and seal D_0; batches make it go on after a kill, as embedding takes long."""
     for place, source in enumerate(config.pre_population):
         gathered = _gather(source, config, store, pool)
-        memory.contribute(gathered.trajectories, 0)
+        for first in range(0, len(gathered.trajectories), _BATCH):
+            desk.progress.stage(f"{source.kind}: {first} of {len(gathered.trajectories)} indexed")
+            memory.contribute(gathered.trajectories[first : first + _BATCH], 0)
         rows = [
             {"key": f"{place}/{name}", "source": name, "outcomes": outcomes}
             for name, outcomes in gathered.outcomes.items()
         ]
-        run.append(SOURCES, rows)
+        desk.run.append(SOURCES, rows)
     memory.seal(0)
+
+
+class _Gathered(NamedTuple):
+    trajectories: list[Trajectory]
+    outcomes: dict[str, dict[str, int]]
+    """Source -> what became of its episodes -> how many."""
 
 
 def _gather(
@@ -152,18 +157,7 @@ def _gather(
 ) -> _Gathered:
     match source:
         case ExplorerSource():
-            tasks = spread(pool, source.tasks, source.seed)
-            played = list(
-                expert_trajectories(
-                    tasks,
-                    store,
-                    seed=source.seed,
-                    step_limit=config.loop.step_limit,
-                    noise=source.noise,
-                )
-            )
-            won = sum(trajectory.success for trajectory in played)
-            return _Gathered(played, {"explorer": {"won": won, "failed": len(played) - won}})
+            return _explore(source, config.loop.step_limit, store, pool)
         case RecordingsSource():
             imported = Importer(store, source.split).load(read_recordings(Path(source.path)))
             return _Gathered(
@@ -173,6 +167,19 @@ def _gather(
                     for name, counts in imported.outcomes.items()
                 },
             )
+
+
+def _explore(
+    source: ExplorerSource, step_limit: int, store: GameStore, pool: Sequence[Task]
+) -> _Gathered:
+    tasks = spread(pool, source.tasks, source.seed)
+    played = list(
+        expert_trajectories(
+            tasks, store, seed=source.seed, step_limit=step_limit, noise=source.noise
+        )
+    )
+    won = sum(trajectory.success for trajectory in played)
+    return _Gathered(played, {EXPLORER: {"won": won, "failed": len(played) - won}})
 
 
 def _built(memory: ExperienceMemory) -> MemoryBuilt:

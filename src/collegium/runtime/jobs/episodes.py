@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from collegium.agents.loop import play
 from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, Clock, Episode, Task, Usage
+from collegium.core import Agent, BudgetExceededError, Clock, Episode, Task, Usage
 from collegium.environments.household import GameStore, Household
 from collegium.evaluation import EPISODES
-from collegium.llm import Budget, BudgetedEngine, Engine, EngineSettings, Prices
+from collegium.llm import Budget, BudgetConfig, BudgetedEngine, Engine, EngineSettings, Prices
 from collegium.runtime.jobs.configs import PlayingConfig
 from collegium.runtime.jobs.engines import EnginePool, settings_for
 from collegium.runtime.jobs.progress import Progress
@@ -26,6 +26,8 @@ from collegium.store import RunDirectory
 
 FAILURES = "failed_attempts"
 """Table of the tries that the machinery ended and that were made again."""
+UNFINISHED = "unfinished"
+"""Table of what was spent on episodes in flight when the run was stopped; a kill leaves none."""
 
 
 class Planned(NamedTuple):
@@ -59,16 +61,17 @@ class EpisodePlayer:
         self._agents = {agent.id: agent for agent in config.agents}
         self._slots = asyncio.Semaphore(config.execution.concurrency)
         self._attempt = len(desk.run.starts())
-        rows = [row for table in (EPISODES, FAILURES) for row in desk.run.rows(table)]
-        self._done = {row["key"] for row in rows}
-        spent = reduce(add, (Usage.model_validate(row["usage"]) for row in rows), Usage())
+        self._done = desk.run.keys(EPISODES)
+        tables = (EPISODES, FAILURES, UNFINISHED)
+        usages = (row["usage"] for table in tables for row in desk.run.rows(table))
+        spent = reduce(add, map(Usage.model_validate, usages), Usage())
         self._budget = Budget(config.execution.budget, spent)
 
     async def play(self, planned: Sequence[Planned], policy_of: PolicyOf) -> None:
         """Play the episodes of language-model agents.
 
         Raises:
-            BudgetExceededError: The budget is spent; what was in flight has no row.
+            BudgetExceededError: The budget is spent; what was in flight has no episode.
             EngineError: An engine could not be started.
         """
         groups: dict[EngineSettings, list[Planned]] = defaultdict(list)
@@ -90,6 +93,7 @@ class EpisodePlayer:
         """Play the episodes of agents that need no engine."""
         for one in self._open(planned):
             await self._settle(one, partial(policy_of, one.unit))
+            await asyncio.sleep(0)  # let a signal through
 
     def episodes(self, planned: Iterable[Planned]) -> list[Episode]:
         """Return the stored episodes of `planned`, in the order they ended."""
@@ -104,9 +108,17 @@ class EpisodePlayer:
 
     async def _play_one(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> None:
         agent = self._agents[one.unit.agent_id]
-        paid = BudgetedEngine(engine, self._budget, Prices.of(agent))
+        meter = Budget(BudgetConfig())
+        metered = BudgetedEngine(engine, meter, Prices.of(agent))
+        policy = partial(policy_of, one.unit, agent, BudgetedEngine(metered, self._budget))
         async with self._slots:
-            await self._settle(one, partial(policy_of, one.unit, agent, paid))
+            try:
+                await self._settle(one, policy)
+            except (asyncio.CancelledError, BudgetExceededError):
+                usage = meter.spent.model_dump(mode="json")
+                key = f"{one.unit.key}/{self._attempt}"
+                self._desk.run.append(UNFINISHED, [{"key": key, "usage": usage}])
+                raise
 
     async def _settle(self, one: Planned, make_policy: Callable[[], Policy]) -> None:
         """Play until the agent, not the machinery, ends the episode, and store that one."""
