@@ -1,6 +1,7 @@
 """Jobs on a scripted engine in this process: no Ray, no model."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ class Host:
 def host_of():
     """Gives a host whose engines are wrapped."""
     return Host
+
+
+@pytest.fixture
+def in_process():
+    """Gives a pipeline whose engines live in this process."""
+
+    def local(job, work):
+        async def run(config, directory, progress):
+            engines = EnginePool(Host().start, config.execution.engines_side_by_side)
+            return await work(config, Desk(directory, engines, progress, SystemClock()))
+
+        return replace(job, run=run)
+
+    return local
 
 
 @pytest.fixture

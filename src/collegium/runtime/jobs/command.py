@@ -10,7 +10,6 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -21,17 +20,16 @@ from rich.console import Console
 
 from collegium.config import digest, dump_yaml, load
 from collegium.core import CollegiumError, Record, SystemClock
-from collegium.runtime.jobs.configs import PlayingConfig
-from collegium.runtime.jobs.engines import EnginePool
-from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.configs import JobConfig
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.store import RunDirectory
 
-C = TypeVar("C", bound=PlayingConfig)
+C = TypeVar("C", bound=JobConfig)
 R = TypeVar("R", bound=Record)
 
 _CONFIG = "config.yaml"
-_EXECUTION = "execution.yaml"
+_LOOSE = "loose.yaml"
+"""Settings of the last attempt that are no part of the run's identity."""
 _INTERRUPTED = 130
 
 _ConfigArgument = Annotated[
@@ -53,12 +51,12 @@ class Job(Generic[C, R]):
 
     name: str
     config: type[C]
-    run: Callable[[C, Desk], Awaitable[R]]
+    run: Callable[[C, RunDirectory, ConsoleProgress], Awaitable[R]]
+    """Does the work in an opened run directory, or goes on with it."""
     estimate: Callable[[C], Record]
+    """Tells what the run will take."""
     show: Callable[[R, Console], None]
     """Prints the result."""
-    engines: Callable[[C], AbstractAsyncContextManager[EnginePool]]
-    """Gives the engines, and ends them."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,9 @@ def run_pipeline(job: Job[C, R]) -> None:
         raise typer.Exit(carry_out(job, order))
 
     command.__doc__ = sys.modules["__main__"].__doc__
-    typer.run(command)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    app()
 
 
 def carry_out(job: Job[C, R], order: Order) -> int:
@@ -112,29 +112,26 @@ def read_config(model: type[C], order: Order) -> C:
     files = [source]
     if source.is_dir():
         files = [source / _CONFIG]
-        if (source / _EXECUTION).is_file():
-            files.append(source / _EXECUTION)
+        if (source / _LOOSE).is_file():
+            files.append(source / _LOOSE)
     return load(model, files, order.overrides).resolved()
 
 
-def _default_run(name: str, config: PlayingConfig, order: Order) -> str:
+def _default_run(name: str, config: JobConfig, order: Order) -> str:
     return order.source if Path(order.source).is_dir() else f"runs/{name}-{digest(config)}"
 
 
 def _run(
     job: Job[C, R], config: C, run: RunDirectory, order: Order, out: Console, err: Console
 ) -> int:
-    clock = SystemClock()
     run.open(config)
-    execution = {"execution": config.execution.model_dump(mode="json")}
-    run.write_text(_EXECUTION, yaml.safe_dump(execution, sort_keys=False))
-    progress = ConsoleProgress(err, clock)
+    run.write_text(_LOOSE, yaml.safe_dump(config.loose(), sort_keys=False))
+    progress = ConsoleProgress(err, SystemClock())
     err.print(f"{job.name} → {run.path}", markup=False, highlight=False)
 
     async def work() -> R:
         _stop_on_termination()
-        async with job.engines(config) as engines:
-            return await job.run(config, Desk(run, engines, progress, clock))
+        return await job.run(config, run, progress)
 
     try:
         with progress.shown():
@@ -161,15 +158,15 @@ def _tell_how_to_resume(
     name: str, run: RunDirectory, progress: ConsoleProgress, err: Console
 ) -> None:
     tally = progress.tally
+    stored = f"{tally.stored} of {tally.total} episodes are stored. " if tally.total else ""
     err.print(
-        f"stopped: {tally.stored} of {tally.total} episodes are stored. "
-        f"Go on with: python pipelines/{name}.py {run.path}",
+        f"stopped. {stored}Go on with: python pipelines/{name}.py {run.path}",
         markup=False,
         highlight=False,
     )
 
 
-def _print_plan(config: PlayingConfig, estimate: Record, order: Order) -> None:
+def _print_plan(config: JobConfig, estimate: Record, order: Order) -> None:
     plan: dict[str, Any] = {"estimate": estimate.model_dump(mode="json")}
     if order.as_json:
         print(json.dumps({"config": config.model_dump(mode="json"), **plan}))

@@ -5,7 +5,7 @@ with a larger budget, or on another number of cores, and goes on where it stoppe
 module imports neither torch nor Ray.
 """
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -26,6 +26,20 @@ EXPERT: Final = "expert"
 """Arm of the text-only explorer: what imitating it could reach at most."""
 
 Arm = Literal["no_retrieval", "retrieval", "expert"]
+
+
+class JobConfig(Config):
+    """Base of the configurations of all jobs."""
+
+    def resolved(self) -> Self:
+        """Return the configuration with what it names elsewhere read in."""
+        return self
+
+    def loose(self) -> dict[str, Any]:
+        """Return the fields that are no part of the run's identity, as plain data."""
+        fields = type(self).model_fields
+        names = [name for name, field in fields.items() if field.exclude]
+        return {name: getattr(self, name).model_dump(mode="json") for name in names}
 
 
 class GeneratedGames(Config):
@@ -69,9 +83,15 @@ class ExecutionConfig(Config):
     """Times an episode is tried when the machinery, not the agent, ends it."""
     budget: BudgetConfig = BudgetConfig()
     """Limits of the run over all attempts."""
+    ray_address: str | None = None
+    """Address of a running Ray cluster, or `auto`; null starts one on this machine."""
+    start_deadline_s: float = Field(default=600.0, gt=0)
+    """An engine that takes longer to start is killed."""
+    request_deadline_s: float = Field(default=300.0, gt=0)
+    """An engine that leaves a request without an answer for longer is killed and replaced."""
 
 
-class PlayingConfig(Config):
+class PlayingConfig(JobConfig):
     """Who plays, by which engine and rules: what the jobs below have in common."""
 
     population: str | None = None

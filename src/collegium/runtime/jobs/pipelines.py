@@ -1,28 +1,49 @@
-"""The pipelines that play: what their shells in `pipelines/` run."""
+"""The pipelines: what their shells in `pipelines/` run."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from collegium.core import SystemClock
 from collegium.evaluation.rendering import show_summary
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
-from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
+from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, PlayingConfig
+from collegium.runtime.jobs.episodes import Desk
 from collegium.runtime.jobs.estimate import estimate_evaluation, estimate_memory
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
+from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.runtime.jobs.showing import show_memory
+from collegium.store import RunDirectory
+
+C = TypeVar("C", bound=PlayingConfig)
+R = TypeVar("R")
+
+
+def _at_desk(
+    job: Callable[[C, Desk], Awaitable[R]],
+) -> Callable[[C, RunDirectory, ConsoleProgress], Awaitable[R]]:
+    """Give a job that plays its engines."""
+
+    async def run(config: C, run: RunDirectory, progress: ConsoleProgress) -> R:
+        async with hosted_engines(config) as engines:
+            return await job(config, Desk(run, engines, progress, SystemClock()))
+
+    return run
+
 
 BUILD_MEMORY = Job(
     name="build_memory",
     config=BuildMemoryConfig,
-    run=build_memory,
+    run=_at_desk(build_memory),
     estimate=estimate_memory,
     show=show_memory,
-    engines=hosted_engines,
 )
 
 EVALUATE_AGENTS = Job(
     name="evaluate_agents",
     config=EvaluateAgentsConfig,
-    run=evaluate_agents,
+    run=_at_desk(evaluate_agents),
     estimate=estimate_evaluation,
     show=show_summary,
-    engines=hosted_engines,
 )
