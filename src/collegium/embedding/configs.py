@@ -22,8 +22,9 @@ class MiniLMConfig(Config):
     device: str | None = None
     """Torch device, e.g. `cpu` or `cuda`; chosen by torch when null."""
     max_tokens: int = Field(default=128, ge=1, le=256)
-    """Texts are cut here. Goal and state come first in a key, so they survive; 256, the model's
-    limit, takes about twice as long."""
+    """Texts are cut here. Goal and state come first in a key, so they survive. 256, the model's
+    limit, takes 2.4 times as long, 64 half as long; what is found is no better or worse by task
+    type and next verb."""
     batch_size: int = Field(default=32, ge=1)
     """Texts a forward pass."""
 
