@@ -14,7 +14,7 @@ from collegium.llm.configs import (
     build_engine,
     engine_kinds,
 )
-from collegium.llm.protocol import Completion, Engine, Message, Request
+from collegium.llm.protocol import Completion, Engine, EngineLostError, Message, Request
 
 __all__ = [
     "Budget",
@@ -23,6 +23,7 @@ __all__ = [
     "Completion",
     "Engine",
     "EngineConfig",
+    "EngineLostError",
     "EngineSettings",
     "HttpConfig",
     "Message",

@@ -12,8 +12,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from collegium.core import EngineError
+from collegium.core import CollegiumError, EngineError
 from collegium.llm.choices import ChoiceCursor
+from collegium.llm.protocol import EngineLostError
 
 
 class Answer(NamedTuple):
@@ -65,7 +66,9 @@ class EngineLoop:
         """Queue a job; its future fails with EngineError if the engine is closed or broken."""
         with self._open:
             if self._closed:
-                raise EngineError(f"the engine is not running: {self._failure or 'it was closed'}")
+                raise EngineLostError(
+                    f"the engine is not running: {self._failure or 'it was closed'}"
+                )
             self._inbox.put(job)
         return job.answer
 
@@ -155,10 +158,12 @@ class EngineLoop:
         for job in waiting:
             if job.answer.set_running_or_notify_cancel():
                 error = self._failure or RuntimeError("it was closed")
-                job.answer.set_exception(_as_engine_error("vLLM stopped", error))
+                job.answer.set_exception(EngineLostError(f"vLLM stopped: {error!r}"))
 
 
-def _as_engine_error(what: str, error: Exception) -> EngineError:
+def _as_engine_error(what: str, error: Exception) -> CollegiumError:
+    if isinstance(error, CollegiumError):
+        return error
     wrapped = EngineError(f"{what}: {type(error).__name__}: {error}")
     wrapped.__cause__ = error
     return wrapped

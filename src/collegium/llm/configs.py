@@ -7,7 +7,7 @@ each a subclass of `EngineSettings`. Nothing heavy is imported before `build`.
 
 from abc import ABC, abstractmethod
 from importlib.metadata import entry_points
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -29,8 +29,16 @@ _GROUP = "collegium.engines"
 class EngineSettings(Config, ABC):
     """Base of all engine configurations."""
 
+    own_process: ClassVar[bool] = False
+    """Whether the engine is heavy enough to live in a process of its own."""
+
     kind: str
     """Which engine this is."""
+
+    @property
+    def gpus_reserved(self) -> float:
+        """GPUs, or the fraction of one, that the engine's process needs for itself."""
+        return 0.0
 
     @abstractmethod
     def build(self) -> Engine:
@@ -39,6 +47,8 @@ class EngineSettings(Config, ABC):
 
 class VllmConfig(EngineSettings):
     """A vLLM engine inside this process."""
+
+    own_process: ClassVar[bool] = True
 
     kind: Literal["vllm"] = "vllm"
     model: str = DEFAULT_MODEL
@@ -65,6 +75,9 @@ class VllmConfig(EngineSettings):
     """Share of each GPU's memory that the engine may use (without `kv_cache_gb`)."""
     tensor_parallel_size: int = Field(default=1, gt=0)
     """GPUs over which each layer is split."""
+    gpus: float = Field(default=0.0, ge=0)
+    """GPUs the engine's process reserves, 0 on CPUs: `tensor_parallel_size`, or a fraction of one
+    that engines share."""
     prefix_caching: bool = True
     """Keep the cache of prompts' beginnings for later prompts that begin the same."""
     block_size: int = Field(default=32, gt=0)
@@ -76,6 +89,11 @@ class VllmConfig(EngineSettings):
     """OpenMP threads on a CPU; None uses all cores this process may run on."""
     seed: int = 0
     """Seed for requests that bring none."""
+
+    @property
+    def gpus_reserved(self) -> float:
+        """GPUs, or the fraction of one, that the engine's process needs for itself."""
+        return self.gpus
 
     def build(self) -> Engine:
         """Start vLLM in this process."""

@@ -8,7 +8,11 @@ from typing import Any, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
-from collegium.core import Record, Sampling, Usage
+from collegium.core import EngineError, Record, Sampling, Usage
+
+
+class EngineLostError(EngineError):
+    """The engine itself is gone: it fails this request and would fail every later one."""
 
 
 class Message(Record):

@@ -112,33 +112,27 @@ class VllmEngine:
         return ids[0] if len(ids) == 1 else None
 
     def _params(self, request: Request) -> Any:
-        from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
         schema = request.json_schema
-        return SamplingParams(
-            temperature=request.sampling.temperature,
-            top_p=request.sampling.top_p,
+        return _sampling(
+            request,
             max_tokens=request.sampling.max_tokens,
-            seed=request.seed,
             stop=list(request.stop),
             structured_outputs=None if schema is None else StructuredOutputsParams(json=schema),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
     def _choice_params(self, request: Request, paths: Sequence[tuple[int, ...]]) -> Any:
-        from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         from collegium.llm._vllm_choices import EXTRA_ARG, ChoiceArgs
 
         stops = (self._single_token(stop) for stop in request.stop)
         ends = {self._tokenizer.eos_token_id, *stops} - {None}
-        return SamplingParams(
-            temperature=request.sampling.temperature,
-            top_p=request.sampling.top_p,
+        return _sampling(
+            request,
             max_tokens=max(map(len, paths)) + 1,
-            seed=request.seed,
             stop_token_ids=sorted(ends),
             detokenize=False,
             output_kind=RequestOutputKind.CUMULATIVE,
@@ -215,6 +209,21 @@ def _engine_arguments(config: VllmConfig, checkpoint: Path) -> dict[str, Any]:
             "max_lora_rank": config.max_lora_rank,
         }
     return arguments
+
+
+def _sampling(request: Request, **constraint: Any) -> Any:
+    """Return vLLM's parameters; raises InvalidInputError for what vLLM does not allow."""
+    from vllm import SamplingParams
+
+    try:
+        return SamplingParams(
+            temperature=request.sampling.temperature,
+            top_p=request.sampling.top_p,
+            seed=request.seed,
+            **constraint,
+        )
+    except ValueError as error:
+        raise InvalidInputError(f"vLLM refuses the request: {error}") from None
 
 
 def _usage(answer: Answer) -> Usage:

@@ -1,1 +1,1 @@
-"""Ray: engine actors, the resumable task map, job functions."""
+"""Ray: the cluster of a run, engines in actors, job functions. Only this package imports Ray."""
