@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from collegium.agents.protocol import View
 from collegium.agents.transcript import TranscriptFormat
@@ -23,6 +23,8 @@ from collegium.llm import Completion, Engine, EngineSettings, Request
 
 class WalkthroughSettings(EngineSettings):
     """Plays generated games by their walkthroughs."""
+
+    own_process: ClassVar[bool] = True
 
     kind: Literal["walkthrough"] = "walkthrough"
     count: int

@@ -84,7 +84,8 @@ class ExecutionConfig(Config):
     budget: BudgetConfig = BudgetConfig()
     """Limits of the run over all attempts."""
     ray_address: str | None = None
-    """Address of a running Ray cluster, or `auto`; null starts one on this machine."""
+    """Address of a running Ray cluster, or `auto`; null starts one on this machine, unless the
+    driver itself was started by `ray job submit`."""
     start_deadline_s: float = Field(default=600.0, gt=0)
     """An engine that takes longer to start is killed."""
     request_deadline_s: float = Field(default=300.0, gt=0)

@@ -17,12 +17,14 @@ from collegium.runtime.jobs.configs import (
     PlayingConfig,
 )
 from collegium.runtime.jobs.engines import engines_needed
+from collegium.runtime.jobs.train_agents import TrainAgentsConfig
 
 OFFICIAL_SIZES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 STEP_SHARE = 0.75
 """Mean length of an episode, as a share of the step limit."""
 ENGINE_START_S = 15.0
 CPU_CALLS_PER_S = 10.0
+CPU_TRAINED_TOKENS_PER_S = 350
 REMOTE_CALL_S = 2.0
 
 
@@ -153,4 +155,24 @@ def _assumptions(config: PlayingConfig, per_call: float) -> tuple[str, ...]:
         f"an episode has {STEP_SHARE:.0%} of the {config.loop.step_limit} steps allowed",
         f"a prompt in format {config.format} has {per_call:.0f} tokens on average",
         speed,
+    )
+
+
+class TrainingEstimate(Record):
+    """Expected size of a training run that starts from nothing."""
+
+    adapters: int
+    tokens: int
+    minutes: float
+    assumptions: tuple[str, ...]
+
+
+def estimate_training(config: TrainAgentsConfig) -> TrainingEstimate:
+    """Return what `train_agents` will take, the measuring left out."""
+    tokens = sum(plan.curriculum.tokens * plan.training.epochs for plan in config.adapters)
+    return TrainingEstimate(
+        adapters=sum(1 + len(plan.earlier) for plan in config.adapters),
+        tokens=tokens,
+        minutes=round(tokens / CPU_TRAINED_TOKENS_PER_S / 60, 1),
+        assumptions=(f"{CPU_TRAINED_TOKENS_PER_S} tokens a second, for 135M parameters on CPUs",),
     )

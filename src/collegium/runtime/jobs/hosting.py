@@ -1,55 +1,50 @@
-"""Where the engines of a run live: models in Ray actors, clients of servers in the driver."""
+"""Where the engines of a run live: in Ray actors, or in the driver where they are only clients."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
-from collegium.llm import Engine, EngineSettings, HttpConfig, ReplayConfig, VllmConfig
+from collegium.llm import Engine, EngineSettings, VllmConfig
 from collegium.runtime.jobs.configs import ExecutionConfig, PlayingConfig
-from collegium.runtime.jobs.engines import EnginePool, StartEngine, engines_needed
+from collegium.runtime.jobs.engines import EnginePool, engines_needed
 
 
 @asynccontextmanager
 async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
-    """Give the engines that `config` needs; all of them end with the context.
+    """Give the engines that `config` needs; all of them end with the context."""
+    from collegium.runtime.remote_engine import WatchConfig, start_engine
 
-    Raises:
-        EngineError: Ray could not be started.
-    """
-    async with AsyncExitStack() as stack:
-        if isinstance(config.engine, HttpConfig | ReplayConfig):
-            capacity = len(engines_needed(config.engine, config.agents))
-            pool = EnginePool(_start_here, capacity)
-        else:
-            from collegium.runtime.cluster import ClusterConfig, ray_cluster
-
-            address = config.execution.ray_address
-            stack.enter_context(ray_cluster(ClusterConfig(address=address)))
-            start = _remote_start(config.execution)
-            pool = EnginePool(start, config.execution.engines_side_by_side)
-        stack.push_async_callback(pool.close)
-        yield pool
-
-
-async def _start_here(settings: EngineSettings) -> Engine:
-    return await asyncio.to_thread(settings.build)
-
-
-def _remote_start(execution: ExecutionConfig) -> StartEngine:
-    from collegium.runtime.remote_engine import RemoteEngine, WatchConfig
-
+    execution = config.execution
     watch = WatchConfig(
         start_deadline_s=execution.start_deadline_s,
         request_deadline_s=execution.request_deadline_s,
     )
+    capacity = execution.engines_side_by_side
 
     async def start(settings: EngineSettings) -> Engine:
-        engine = RemoteEngine(_with_share(settings, execution.engines_side_by_side), watch)
-        await engine.start()
-        return engine
+        return await start_engine(_with_share(settings, capacity), watch)
 
-    return start
+    async with AsyncExitStack() as stack:
+        if config.engine.own_process:
+            stack.enter_context(_ray(execution))
+        else:
+            capacity = len(engines_needed(config.engine, config.agents))
+        pool = EnginePool(start, capacity)
+        stack.push_async_callback(pool.close)
+        yield pool
+
+
+@contextmanager
+def _ray(execution: ExecutionConfig) -> Iterator[None]:
+    """Run Ray, without letting it take the signal that stops a run cleanly."""
+    from collegium.runtime.cluster import ClusterConfig, ray_cluster
+
+    submitted = "auto" if "RAY_ADDRESS" in os.environ else None  # by `ray job submit`
+    handler = signal.getsignal(signal.SIGTERM)
+    with ray_cluster(ClusterConfig(address=execution.ray_address or submitted)):
+        signal.signal(signal.SIGTERM, handler)
+        yield
 
 
 def _with_share(settings: EngineSettings, side_by_side: int) -> EngineSettings:

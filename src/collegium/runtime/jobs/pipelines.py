@@ -9,11 +9,16 @@ from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
 from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, PlayingConfig
 from collegium.runtime.jobs.episodes import Desk
-from collegium.runtime.jobs.estimate import estimate_evaluation, estimate_memory
+from collegium.runtime.jobs.estimate import (
+    estimate_evaluation,
+    estimate_memory,
+    estimate_training,
+)
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
 from collegium.runtime.jobs.progress import ConsoleProgress
-from collegium.runtime.jobs.showing import show_memory
+from collegium.runtime.jobs.showing import show_adapters, show_memory
+from collegium.runtime.jobs.train_agents import TrainAgentsConfig, train_agents
 from collegium.store import RunDirectory
 
 C = TypeVar("C", bound=PlayingConfig)
@@ -46,4 +51,12 @@ EVALUATE_AGENTS = Job(
     run=_at_desk(evaluate_agents),
     estimate=estimate_evaluation,
     show=show_summary,
+)
+
+TRAIN_AGENTS = Job(
+    name="train_agents",
+    config=TrainAgentsConfig,
+    run=train_agents,
+    estimate=estimate_training,
+    show=show_adapters,
 )

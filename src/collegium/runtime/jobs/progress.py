@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from collegium.core import Clock, Episode
@@ -46,43 +46,42 @@ class Silent:
 
 
 class Tally:
-    """Counts episodes and steps of this attempt, and tells how long the rest will take."""
+    """Counts episodes, and tells from the pace of the present stage how long the rest will take."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._started: float | None = None
         self.total = 0
         self.stored = 0
-        self.played = 0
-        self.steps = 0
         self.solved = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Measure the pace anew."""
+        self._started = self._clock.monotonic()
+        self._played = 0
+        self._steps = 0
 
     def expect(self, episodes: int, done: int) -> None:
         """Announce further episodes, `done` of which are stored already."""
         self.total += episodes
         self.stored += done
-        if self._started is None:
-            self._started = self._clock.monotonic()
 
     def advance(self, episode: Episode) -> None:
         """Count an episode."""
         self.stored += 1
-        self.played += 1
-        self.steps += len(episode.trajectory.steps)
         self.solved += episode.trajectory.success
-
-    @property
-    def seconds(self) -> float:
-        """Time since the first episode was announced."""
-        return 0.0 if self._started is None else self._clock.monotonic() - self._started
+        self._played += 1
+        self._steps += len(episode.trajectory.steps)
 
     @property
     def text(self) -> str:
-        """What was reached so far, and the expected time left."""
-        left = self.seconds / self.played * (self.total - self.stored) if self.played else None
-        eta = "" if left is None else f", about {left / 60:.1f} min left"
-        speed = self.steps / self.seconds if self.seconds else 0.0
-        return f"{self.solved} solved, {speed:.1f} steps/s{eta}"
+        """What this attempt solved, its pace, and the expected time left."""
+        seconds = self._clock.monotonic() - self._started
+        if not self._played or not seconds:
+            return f"{self.solved} solved"
+        left = seconds / self._played * (self.total - self.stored)
+        pace = f"{self._steps / seconds:.1f} steps/s, about {left / 60:.1f} min left"
+        return f"{self.solved} solved, {pace}"
 
 
 class ConsoleProgress:
@@ -99,7 +98,6 @@ class ConsoleProgress:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[state]}"),
-            TimeRemainingColumn(),
             console=console,
             transient=True,
             disable=not console.is_terminal,
@@ -115,6 +113,7 @@ class ConsoleProgress:
     def stage(self, name: str) -> None:
         """Name what is being done now."""
         self._name = name
+        self.tally.restart()
         self._bar.update(self._line, description=name)
         if not self._console.is_terminal:
             self._console.print(name, highlight=False, markup=False)
@@ -139,5 +138,5 @@ class ConsoleProgress:
             self._line,
             total=self.tally.total,
             completed=self.tally.stored,
-            state=f"{self.tally.solved} solved",
+            state=self.tally.text,
         )

@@ -1,8 +1,10 @@
 """Results of the jobs, on a console."""
 
 from rich.console import Console
+from rich.table import Table
 
 from collegium.runtime.jobs.build_memory import MemoryBuilt
+from collegium.runtime.jobs.train_agents import TrainedAgents
 
 
 def show_memory(built: MemoryBuilt, console: Console) -> None:
@@ -13,3 +15,13 @@ def show_memory(built: MemoryBuilt, console: Console) -> None:
         markup=False,
         highlight=False,
     )
+
+
+def show_adapters(trained: TrainedAgents, console: Console) -> None:
+    """Print what each adapter was trained on and what it solved."""
+    table = Table("adapter", "tokens", "final loss", "solved, games set aside")
+    for card in trained.adapters:
+        share = card.benchmarks.get("all")
+        solved = "not measured" if share is None else f"{share:.0%}"
+        table.add_row(card.name, f"{card.tokens:,}", str(card.final_loss), solved)
+    console.print(table)

@@ -1,187 +1,205 @@
-"""Train adapters: one LoRA adapter each plan, imitating the expert, with and without guidance.
+"""Trains adapters that imitate the expert with and without guidance, and measures them.
 
 The expert's episodes on some train games are the memory that guidance is retrieved from; games set
-aside by seed are neither trained on nor in that memory. An adapter that is finished in the run
-directory is not trained again, and one that was interrupted goes on from its last save.
+aside by seed are neither trained on nor in that memory, and measure the adapters afterwards. An
+adapter that is finished in the run directory is not trained again; one that was interrupted is
+trained anew, with the same result.
 """
 
-import json
-from collections.abc import Callable
-from functools import partial
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from collegium.agents.policies import GuidedPolicy
 from collegium.agents.transcript import TranscriptFormat
-from collegium.config import Config
-from collegium.core import Record
+from collegium.agents.units import EpisodeUnit
+from collegium.core import Agent, Episode, Record, Sampling, SystemClock, Task
 from collegium.embedding import CachedEmbedder, EmbedderConfig, MiniLMConfig, build_embedder
 from collegium.environments.household import GameStore, Grammar
 from collegium.environments.household.short import HouseholdText
-from collegium.experience import ExperienceMemory, Snapshot
-from collegium.experience.curriculum import CurriculumConfig, build_curriculum, set_aside
-from collegium.experience.replay import expert_trajectories
-from collegium.llm.finetune.training import Progress, TrainingConfig
-from collegium.llm.models import resolve_model
-from collegium.runtime.jobs.configs import GamesConfig
-from collegium.runtime.jobs.games import local_folder, open_games, select_tasks
+from collegium.experience import ExperienceMemory, Snapshot, expert_trajectories
+from collegium.experience.curriculum import build_curriculum, set_aside
+from collegium.llm import EngineConfig, VllmConfig
+from collegium.llm.adapters import AdapterCard, read_card, write_card
+from collegium.llm.models import DEFAULT_MODEL, resolve_model
+from collegium.runtime.jobs.configs import (
+    NO_RETRIEVAL,
+    ExecutionConfig,
+    GamesConfig,
+    JobConfig,
+    PlayingConfig,
+)
+from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
+from collegium.runtime.jobs.formats import build_format
+from collegium.runtime.jobs.games import local_folder, open_games, select_tasks, spread
+from collegium.runtime.jobs.hosting import hosted_engines
+from collegium.runtime.jobs.progress import ConsoleProgress
+from collegium.runtime.jobs.training import AdapterPlan, Shown, TrainingRoom, train_adapter
 from collegium.store import RunDirectory
 
-CARD = "card.json"
+_EXPERT_STEPS = 30
 
 
-class AdapterPlan(Config):
-    """One training run."""
-
-    name: str
-    """Name of the finished adapter."""
-    curriculum: CurriculumConfig
-    """What it learns from."""
-    training: TrainingConfig = TrainingConfig()
-    """How it learns."""
-    earlier: dict[str, float] = Field(default_factory=dict)
-    """Name -> share of the run in (0, 1) after which the adapter is saved under that name too."""
-
-
-class TrainAgentsConfig(Config):
+class TrainAgentsConfig(JobConfig):
     """Configuration of `train_agents`."""
 
     pipeline: Literal["train_agents"] = "train_agents"
-    model: str = "smollm2-135m-instruct"
+    model: str = DEFAULT_MODEL
     """A built-in name, a Hugging Face id, or a folder."""
     games: GamesConfig = GamesConfig(splits=("train",))
     """Train games."""
     aside: int = Field(default=240, ge=0)
     """Games set aside for measuring; neither trained on nor in the memory."""
+    measured: int = Field(default=48, ge=0)
+    """Of these, so many are played by each adapter, without guidance; 0 measures nothing."""
     memory_episodes: int = Field(default=500, gt=0)
     """The expert's episodes that guidance is retrieved from while training."""
     embedder: EmbedderConfig = MiniLMConfig()
     """Embeds keys and queries."""
     adapters: tuple[AdapterPlan, ...] = Field(min_length=1)
     """The adapters, trained one after the other."""
+    engine: EngineConfig = VllmConfig()
+    """Plays the games set aside."""
     seed: int = 0
     """Chooses the games set aside."""
-
-
-class TrainedAdapter(Record):
-    """One line of the result."""
-
-    name: str
-    path: str
-    tokens: int
-    final_loss: float
+    execution: ExecutionConfig = Field(default=ExecutionConfig(), exclude=True)
+    """How the measuring is carried out; left out of the run's digest."""
 
 
 class TrainedAgents(Record):
-    """The result of the job."""
+    """The result of the job: the adapters' cards."""
 
-    adapters: tuple[TrainedAdapter, ...]
+    adapters: tuple[AdapterCard, ...]
 
 
-def train_agents(
-    config: TrainAgentsConfig, run: RunDirectory, on_progress: Callable[[str, Progress], None]
+class _Workshop(NamedTuple):
+    config: TrainAgentsConfig
+    run: RunDirectory
+    store: GameStore
+    train: list[Task]
+    aside: list[Task]
+
+    @property
+    def folder(self) -> Path:
+        return local_folder(self.run, "adapters")
+
+    @property
+    def names(self) -> list[str]:
+        return [n for plan in self.config.adapters for n in (*plan.earlier, plan.name)]
+
+
+async def train_agents(
+    config: TrainAgentsConfig, run: RunDirectory, progress: ConsoleProgress
 ) -> TrainedAgents:
-    """Train every adapter that is not finished yet; returns all of them.
+    """Train and measure every adapter that is not finished yet; return the cards of all.
 
     Raises:
         NotFoundError: The games or the model are not there.
     """
     store = open_games(config.games, run)
-    tasks, _ = set_aside(select_tasks(config.games, store), config.aside, config.seed)
-    memory = _memory(config, run, store, tasks[: config.memory_episodes])
-    folder = local_folder(run, "adapters")
-    finished: list[TrainedAdapter] = []
-    for plan in config.adapters:
-        if not (folder / plan.name / CARD).exists():
-            _train_one(config, plan, store, tasks, memory, folder, partial(on_progress, plan.name))
-        finished.extend(_read_card(folder / name) for name in (*plan.earlier, plan.name))
-    return TrainedAgents(adapters=tuple(finished))
+    train, aside = set_aside(select_tasks(config.games, store), config.aside, config.seed)
+    shop = _Workshop(config, run, store, train, aside)
+    await asyncio.to_thread(_train_all, shop, progress)
+    if config.measured:
+        await _measure_all(shop, progress)
+    return TrainedAgents(adapters=tuple(read_card(shop.folder / name) for name in shop.names))
 
 
-def _memory(
-    config: TrainAgentsConfig, run: RunDirectory, store: GameStore, tasks: list[Any]
-) -> Snapshot:
-    embedder = CachedEmbedder(build_embedder(config.embedder), local_folder(run, "vectors"))
-    memory = ExperienceMemory(local_folder(run, "memory"), embedder, grammar=str(Grammar.CURRENT))
+def _train_all(shop: _Workshop, progress: Shown) -> None:
+    plans = [plan for plan in shop.config.adapters if not plan.is_finished(shop.folder)]
+    if not plans:
+        return
+    progress.stage("memory for training")
+    memory = _memory(shop)
+    room = TrainingRoom(
+        model=shop.config.model,
+        folder=shop.folder,
+        about={"games_set_aside": len(shop.aside)},
+    )
+    for plan in plans:
+        progress.stage(f"examples for {plan.name}")
+        examples = build_curriculum(
+            shop.train,
+            shop.store,
+            memory,
+            Grammar.CURRENT,
+            TranscriptFormat(HouseholdText()),
+            _tokenizer(shop.config.model),
+            plan.curriculum,
+        )
+        train_adapter(plan, examples, room, progress)
+
+
+def _tokenizer(model: str) -> Any:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(resolve_model(model))
+    return lambda text: tokenizer(text, add_special_tokens=False).input_ids
+
+
+def _memory(shop: _Workshop) -> Snapshot:
+    config = shop.config
+    embedder = CachedEmbedder(build_embedder(config.embedder), local_folder(shop.run, "vectors"))
+    memory = ExperienceMemory(local_folder(shop.run, "memory"), embedder, grammar=Grammar.CURRENT)
     if not memory.sealed:
-        episodes = expert_trajectories(tasks, store, seed=config.seed, step_limit=30)
+        tasks = shop.train[: config.memory_episodes]
+        episodes = expert_trajectories(
+            tasks, shop.store, seed=config.seed, step_limit=_EXPERT_STEPS
+        )
         memory.contribute(list(episodes), 0)
         memory.seal(0)
     return memory.as_of(0)
 
 
-def _train_one(
-    config: TrainAgentsConfig,
-    plan: AdapterPlan,
-    store: GameStore,
-    tasks: list[Any],
-    memory: Snapshot,
-    folder: Path,
-    on_progress: Callable[[Progress], None],
-) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from collegium.llm.finetune.lora import save_adapter
-    from collegium.llm.finetune.training import train
-
-    path = resolve_model(config.model)
-    tokenizer = AutoTokenizer.from_pretrained(path)
-    examples = build_curriculum(
-        tasks,
-        store,
-        memory,
-        str(Grammar.CURRENT),
-        TranscriptFormat(HouseholdText()),
-        lambda text: tokenizer(text, add_special_tokens=False).input_ids,
-        plan.curriculum,
+async def _measure_all(shop: _Workshop, progress: ConsoleProgress) -> None:
+    """Let each adapter play the same games set aside, and write what it solved into its card."""
+    config = shop.config
+    agents = tuple(
+        Agent(id=n, model=config.model, adapter=str(shop.folder / n), sampling=Sampling())
+        for n in shop.names
     )
-    model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.bfloat16)
-    seen: list[Progress] = []
-
-    def note(progress: Progress) -> None:
-        seen.append(progress)
-        on_progress(progress)
-
-    def save(name: str, layers: Any) -> None:
-        rank, alpha = plan.training.rank, plan.training.alpha
-        save_adapter(layers, folder / name, base_model=config.model, rank=rank, alpha=alpha)
-        _write_card(folder / name, config, plan, seen[-1])
-
-    names = {share: name for name, share in plan.earlier.items()}
-    training = plan.training.model_copy(update={"checkpoints": tuple(names)})
-    trained = train(
-        model,
-        examples,
-        training,
-        on_progress=note,
-        on_checkpoint=lambda share, layers: save(names[share], layers),
-    )
-    save(plan.name, trained.layers)
-
-
-def _write_card(
-    folder: Path, config: TrainAgentsConfig, plan: AdapterPlan, progress: Progress
-) -> None:
-    card = {
-        "schema_version": 1,
-        "name": folder.name,
-        "base_model": config.model,
-        "data": "the text-only expert's episodes on official train games",
-        "games_set_aside": config.aside,
-        "curriculum": plan.curriculum.model_dump(mode="json"),
-        "training": plan.training.model_dump(mode="json"),
-        "tokens": progress.tokens,
-        "final_loss": round(progress.loss, 4),
-        "seed": config.seed,
-        "benchmarks": {},
-    }
-    (folder / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    playing = PlayingConfig(agents=agents, engine=config.engine, execution=config.execution)
+    tasks = spread(shop.aside, config.measured, config.seed)
+    planned = [
+        Planned(
+            EpisodeUnit(
+                arm=NO_RETRIEVAL,
+                environment=task.environment,
+                task_id=task.task_id,
+                agent_id=agent.id,
+            ),
+            task,
+        )
+        for agent in agents
+        for task in tasks
+    ]
+    progress.stage("measuring")
+    async with hosted_engines(playing) as engines:
+        player = EpisodePlayer(
+            playing, shop.store, Desk(shop.run, engines, progress, SystemClock())
+        )
+        await player.play(
+            planned,
+            lambda unit, agent, engine: GuidedPolicy(
+                engine, agent, build_format(playing), seed=unit.seed
+            ),
+        )
+    _note_benchmarks(shop.folder, player.episodes(planned))
 
 
-def _read_card(folder: Path) -> TrainedAdapter:
-    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    return TrainedAdapter(
-        name=card["name"], path=str(folder), tokens=card["tokens"], final_loss=card["final_loss"]
-    )
+def _note_benchmarks(folder: Path, episodes: Sequence[Episode]) -> None:
+    solved: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for episode in episodes:
+        trajectory = episode.trajectory
+        if not episode.stop_reason.is_machinery:
+            for scope in ("all", trajectory.task.task_type):
+                solved[trajectory.producer, scope].append(trajectory.success)
+    for name in {producer for producer, _ in solved}:
+        scores = {s: sum(won) / len(won) for (who, s), won in sorted(solved.items()) if who == name}
+        card = read_card(folder / name)
+        about = card.model_dump(exclude={"files", "benchmarks"})
+        write_card(folder / name, **about, benchmarks=scores)
