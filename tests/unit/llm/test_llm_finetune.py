@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from collegium.llm.finetune.configs import Progress, TrainingConfig
 from collegium.llm.finetune.examples import Branch, Example, Piece, encode
 
 torch = pytest.importorskip("torch")
@@ -12,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 
 from collegium.llm.finetune.attention import use_matmul_attention  # noqa: E402
 from collegium.llm.finetune.lora import add_lora, save_adapter  # noqa: E402
-from collegium.llm.finetune.training import Progress, TrainingConfig, batches, train  # noqa: E402
+from collegium.llm.finetune.training import batches, train  # noqa: E402
 
 
 def letters(text):

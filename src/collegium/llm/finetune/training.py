@@ -10,49 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from collegium.config import Config
 from collegium.core import generator
 from collegium.llm.finetune.attention import use_matmul_attention
+from collegium.llm.finetune.configs import Progress, TrainingConfig
 from collegium.llm.finetune.examples import Encoded
 from collegium.llm.finetune.lora import LoraLinear, add_lora
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-
-class TrainingConfig(Config):
-    """How an adapter is trained."""
-
-    rank: int = Field(default=8, gt=0)
-    """Rank of the LoRA matrices."""
-    alpha: float = Field(default=16.0, gt=0)
-    """LoRA scale: the addition is multiplied by alpha / rank."""
-    learning_rate: float = Field(default=1e-3, gt=0)
-    """Peak of the schedule: linear warm-up, then linear decay to a tenth."""
-    warmup: float = Field(default=0.05, ge=0, lt=1)
-    """Share of the steps that warm up."""
-    batch_tokens: int = Field(default=2400, gt=0)
-    """Most tokens of a batch, padding included."""
-    epochs: int = Field(default=1, gt=0)
-    """Passes over the examples, each newly shuffled."""
-    checkpoints: tuple[float, ...] = ()
-    """Shares of the run, in (0, 1), at which the adapter is saved under its own name too."""
-    threads: int | None = None
-    """Torch threads; None leaves torch's own choice."""
-    seed: int = 0
-    """Seed of the first weights and of the order of the examples."""
-
-
-class Progress(NamedTuple):
-    """Where the run stands after a step."""
-
-    step: int
-    steps: int
-    tokens: int
-    loss: float
 
 
 class Trained(NamedTuple):
