@@ -37,6 +37,9 @@ class LoopConfig(Config):
     """Carried out in place of an answer without an action; must exist in the environment."""
     unrepeatable: tuple[str, ...] = ("look",)
     """Actions not offered again right after they were taken."""
+    avoid_repeats: bool = False
+    """Do not offer what was tried before in a state that looked the same: equal observation and
+    equal admissible commands. While other commands are left, circles end."""
 
 
 async def play(
@@ -137,19 +140,28 @@ class _Attempt:
         return StopReason.SOLVED if turn.won else StopReason.AGENT_STOPPED
 
     def _view(self, turn: Turn) -> View:
-        last = self._steps[-1].action if self._steps else None
-        admissible = turn.admissible
-        if last in self._config.unrepeatable:
-            admissible = tuple(action for action in admissible if action != last)
+        withheld = self._withheld()
+        admissible = tuple(action for action in turn.admissible if action not in withheld)
         return View(
             task=self._environment.task,
             initial_observation=self._initial_observation,
             steps=tuple(self._steps),
             observation=turn.observation,
-            admissible=admissible,
+            admissible=admissible or turn.admissible,
             step_limit=self._config.step_limit,
             held=self._held,
         )
+
+    def _withheld(self) -> set[str]:
+        """Return what is not offered now: small models decoding greedily go in circles for ever."""
+        if not self._steps:
+            return set()
+        last = self._steps[-1]
+        withheld = {last.action} & set(self._config.unrepeatable)
+        if self._config.avoid_repeats:
+            pairs = zip(self._steps, self._steps[1:], strict=False)
+            withheld |= {then.action for now, then in pairs if now.state_hash == last.state_hash}
+        return withheld
 
     def _carry_out(self, decision: Decision) -> Turn:
         failed = decision.action is None
