@@ -93,6 +93,12 @@ def test_look_is_not_offered_twice_in_a_row():
     assert ["look" in view.admissible for view in policy.views] == [True, False, True, True]
 
 
+def test_what_was_tried_in_a_state_that_looked_the_same_is_withheld():
+    _, policy = played(["look", "look", "go", "go", "go"], unrepeatable=(), avoid_repeats=True)
+    offered = ["look" in view.admissible for view in policy.views]
+    assert offered == [True, True, False, True, True]
+
+
 def test_the_loop_carries_the_guidance_in_use():
     _, policy = played(["go", "go", "go"])
     assert [view.held is None for view in policy.views] == [True, False, True]
