@@ -29,6 +29,7 @@ def small_model():
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
+        initializer_range=0.3,
     )
     return transformers.LlamaForCausalLM(config)
 
