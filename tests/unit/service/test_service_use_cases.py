@@ -43,10 +43,11 @@ def test_no_archives(tmp_path):
         unpack_household(tmp_path, tmp_path / "there")
 
 
-def test_a_benchmark_is_a_module_with_a_run(monkeypatch):
-    result = BenchResult.judge("household", {}, {})
-    monkeypatch.setattr("collegium.evaluation.benchmarks.household.run", lambda: result)
-    assert run_benchmark(Benchmark.HOUSEHOLD) is result
+@pytest.mark.parametrize("benchmark", Benchmark)
+def test_a_benchmark_is_a_module_with_a_run(benchmark, monkeypatch):
+    result = BenchResult.judge(benchmark, {}, {})
+    monkeypatch.setattr(f"collegium.evaluation.benchmarks.{benchmark}.run", lambda: result)
+    assert run_benchmark(benchmark) is result
 
 
 @pytest.fixture
