@@ -13,13 +13,14 @@ INSTALLED := .venv/.installed
 PARITY := .venv/.parity
 DEMO := runs/demo
 
-.PHONY: install demo test lint bench parity help
+.PHONY: install demo test test-cluster lint bench parity help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make install   .venv with everything the project runs on'
 	@echo 'make demo      build a shared memory, measure agents with and without it, write a report'
-	@echo 'make test      all tests that need no GPU'
+	@echo 'make test      all tests that need neither a GPU nor a cluster of their own'
+	@echo 'make test-cluster   start Ray, kill drivers and engines in real runs, count the episodes'
 	@echo 'make lint      style, types, layers'
 	@echo 'make bench     speed and exactness against their targets'
 	@echo 'make parity    record digests of what TextWorld answers'
@@ -54,7 +55,10 @@ demo: $(INSTALLED)
 	@echo 'report: $(DEMO)/evaluation/report.html'
 
 test: $(PARITY)
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -m "not cluster"
+
+test-cluster: $(PARITY)
+	.venv/bin/python -m pytest -m cluster
 
 lint: $(INSTALLED)
 	.venv/bin/ruff check .

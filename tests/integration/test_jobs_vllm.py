@@ -4,7 +4,7 @@ import pytest
 import yaml
 from killable_runs import counted_once, engines, finished, rows, started, wait_for
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 
 CONFIG = {
     "pipeline": "evaluate_agents",
