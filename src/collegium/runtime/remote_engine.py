@@ -148,6 +148,5 @@ async def _answered(answer: Any, deadline_s: float) -> Any:
 
 
 async def _kill(running: _Running) -> None:
-    # Ray first: it then knows that the end was meant, and reports no crash to the user.
-    ray.kill(running.actor)
     await kill_anywhere(running.process)
+    ray.kill(running.actor)
