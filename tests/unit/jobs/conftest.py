@@ -10,7 +10,7 @@ from collegium.config import load
 from collegium.core import SystemClock
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
-from collegium.runtime.jobs.engines import EnginePool
+from collegium.runtime.jobs.engines import EnginePool, side_by_side
 from collegium.runtime.jobs.episodes import Desk
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.progress import Silent
@@ -43,7 +43,7 @@ def in_process():
 
     def local(job, work):
         async def run(config, directory, progress):
-            engines = EnginePool(Host().start, config.execution.engines_side_by_side)
+            engines = EnginePool(Host().start, side_by_side(config))
             return await work(config, Desk(directory, engines, progress, SystemClock()))
 
         return replace(job, run=run)
@@ -55,7 +55,7 @@ def in_process():
 def new_desk(tmp_path):
     def make(config, name, host=None):
         run = RunDirectory(str(tmp_path / name)).open(config)
-        engines = EnginePool((host or Host()).start, config.execution.engines_side_by_side)
+        engines = EnginePool((host or Host()).start, side_by_side(config))
         return Desk(run, engines, Silent(), SystemClock())
 
     return make

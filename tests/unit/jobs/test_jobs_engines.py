@@ -6,7 +6,13 @@ import pytest
 
 from collegium.core import Agent, EngineError
 from collegium.llm import HttpConfig, ReplayConfig, VllmConfig
-from collegium.runtime.jobs.engines import EnginePool, engines_needed, settings_for
+from collegium.runtime.jobs.configs import BuildMemoryConfig
+from collegium.runtime.jobs.engines import (
+    EnginePool,
+    engines_needed,
+    settings_for,
+    side_by_side,
+)
 
 PLAIN = Agent(id="plain", model="m")
 TUNED = Agent(id="tuned", model="m", adapter="x")
@@ -48,6 +54,18 @@ def test_on_cpus_an_engine_serves_one_adapter_on_gpus_all():
     assert settings_for(remote, OTHER).model == "n"
     replay = ReplayConfig(path="recording.jsonl")
     assert settings_for(replay, OTHER) == replay
+
+
+def test_engines_side_by_side_by_default():
+    def playing(engine, **execution):
+        agents = (PLAIN, TUNED, OTHER)
+        return BuildMemoryConfig(agents=agents, engine=engine, execution=execution)
+
+    assert 1 <= side_by_side(playing(VllmConfig())) <= 2
+    assert side_by_side(playing(VllmConfig(), engines_side_by_side=5)) == 5
+    assert side_by_side(playing(VllmConfig(lora=True))) == 1
+    remote = HttpConfig(model="each agent's own", base_urls=("http://host/v1",))
+    assert side_by_side(playing(remote)) == 2
 
 
 def test_one_at_a_time_ends_the_idle_engine_first():

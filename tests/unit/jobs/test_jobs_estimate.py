@@ -32,13 +32,15 @@ def test_a_planner_that_asks_its_model_costs_calls():
     assert estimate_evaluation(asking).calls > estimate_evaluation(config).calls
 
 
+def with_engines(config, count):
+    execution = config.execution.model_copy(update={"engines_side_by_side": count})
+    return config.model_copy(update={"execution": execution})
+
+
 def test_engines_that_do_not_fit_side_by_side_start_again_in_each_partition():
     config = BuildMemoryConfig(agents=AGENTS, engine=VllmConfig(), tasks=30, partitions=4)
-    assert estimate_memory(config).engine_starts == 12
-    wide = config.model_copy(
-        update={"execution": config.execution.model_copy(update={"engines_side_by_side": 3})}
-    )
-    assert estimate_memory(wide).engine_starts == 3
+    starts = [estimate_memory(with_engines(config, n)).engine_starts for n in (1, 2, 3)]
+    assert starts == [3 + 3 * 2, 3 + 3 * 1, 3]
     remote = HttpConfig(model="m", base_urls=("http://host/v1",))
     assert estimate_memory(config.model_copy(update={"engine": remote})).engine_starts == 0
     assert estimate_memory(config.model_copy(update={"partitions": 0})).episodes == 0

@@ -77,8 +77,10 @@ class ExecutionConfig(Config):
 
     concurrency: int = Field(default=32, gt=0)
     """Episodes in flight, over all engines."""
-    engines_side_by_side: int = Field(default=1, gt=0)
-    """Engine processes alive at once; each gets its share of this machine's cores."""
+    engines_side_by_side: int | None = Field(default=None, gt=0)
+    """Engine processes alive at once, each with its share of this machine's cores. When null: two
+    on CPUs, as far as cores and memory allow (on two cores, two agents were played in 76 s that way
+    and in 107 s one after the other); one on GPUs, where it serves all adapters."""
     attempts: int = Field(default=2, gt=0)
     """Times an episode is tried when the machinery, not the agent, ends it."""
     budget: BudgetConfig = BudgetConfig()

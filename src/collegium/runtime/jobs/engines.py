@@ -6,11 +6,19 @@ an engine stays alive after its group until another needs its place, so that a p
 side by side is started once.
 """
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
+import psutil
+
 from collegium.core import Agent
 from collegium.llm import Engine, EngineSettings, HttpConfig, VllmConfig
+from collegium.runtime.jobs.configs import PlayingConfig
+
+_MOST_SIDE_BY_SIDE = 2
+_ENGINE_BYTES = 4 << 30
+"""Memory that an engine on a CPU is given room for."""
 
 StartEngine = Callable[[EngineSettings], Awaitable[Engine]]
 """Starts an engine in the place where it is to live; `close` ends it there."""
@@ -30,6 +38,18 @@ def settings_for(engine: EngineSettings, agent: Agent) -> EngineSettings:
 def engines_needed(engine: EngineSettings, agents: Iterable[Agent]) -> list[EngineSettings]:
     """Return each engine that the agents need, once."""
     return list(dict.fromkeys(settings_for(engine, agent) for agent in agents))
+
+
+def side_by_side(config: PlayingConfig) -> int:
+    """Return how many engines may be alive at once on this machine."""
+    if not config.engine.own_process:
+        return max(1, len(engines_needed(config.engine, config.agents)))
+    if config.execution.engines_side_by_side is not None:
+        return config.execution.engines_side_by_side
+    if not isinstance(config.engine, VllmConfig) or config.engine.lora:
+        return 1
+    memory = psutil.virtual_memory().available // _ENGINE_BYTES
+    return max(1, min(_MOST_SIDE_BY_SIDE, len(os.sched_getaffinity(0)), memory))
 
 
 class EnginePool:

@@ -83,7 +83,7 @@ class EpisodePlayer:
 
         async def play_group(settings: EngineSettings) -> None:
             async with places, engines.lease(settings) as engine:
-                await all_of(self._play_one(one, engine, policy_of) for one in groups[settings])
+                await self._play_group(groups[settings], engine, policy_of)
 
         await all_of(play_group(settings) for settings in engines.warm_first(groups))
 
@@ -105,6 +105,19 @@ class EpisodePlayer:
         still_open = [one for one in planned if one.unit.key not in self._done]
         self._desk.progress.expect(len(planned), done=len(planned) - len(still_open))
         return still_open
+
+    async def _play_group(
+        self, group: Sequence[Planned], engine: Engine, policy_of: PolicyOf
+    ) -> None:
+        """Play a group; asking for a slot anew each time shares them among the engines alive."""
+        waiting = iter(group)
+
+        async def play_next() -> None:
+            for one in waiting:
+                await self._play_one(one, engine, policy_of)
+
+        at_most = min(len(group), self._config.execution.concurrency)
+        await all_of(play_next() for _ in range(at_most))
 
     async def _play_one(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> None:
         agent = self._agents[one.unit.agent_id]

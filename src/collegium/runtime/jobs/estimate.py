@@ -16,14 +16,14 @@ from collegium.runtime.jobs.configs import (
     GamesConfig,
     PlayingConfig,
 )
-from collegium.runtime.jobs.engines import engines_needed
+from collegium.runtime.jobs.engines import engines_needed, side_by_side
 from collegium.runtime.jobs.train_agents import TrainAgentsConfig
 
 OFFICIAL_SIZES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 STEP_SHARE = 0.75
 """Mean length of an episode, as a share of the step limit."""
 ENGINE_START_S = 15.0
-CPU_CALLS_PER_S = 10.0
+CPU_CALLS_PER_S = 15.0
 CPU_TRAINED_TOKENS_PER_S = 350
 REMOTE_CALL_S = 2.0
 
@@ -106,11 +106,7 @@ def _estimate(
     prompt = _PROMPTS[config.format]
     per_call = prompt.fixed + prompt.per_step * steps / 2
     calls = (episodes + planned) * steps
-    engines = len(engines_needed(config.engine, config.agents))
-    starts = (
-        engines * max(1, stages) if engines > config.execution.engines_side_by_side else engines
-    )
-    starts = starts if episodes and isinstance(config.engine, VllmConfig) else 0
+    starts = _engine_starts(config, stages) if episodes else 0
     return Estimate(
         tasks=tasks,
         episodes=episodes,
@@ -131,11 +127,11 @@ def _estimate(
 
 
 def _engine_starts(config: PlayingConfig, stages: int) -> int:
+    """Those that fit side by side stay alive from one stage to the next."""
     if not isinstance(config.engine, VllmConfig):
         return 0
     engines = len(engines_needed(config.engine, config.agents))
-    restarted = engines > config.execution.engines_side_by_side
-    return engines * (stages if restarted else 1)
+    return engines + (stages - 1) * max(0, engines - side_by_side(config))
 
 
 def _seconds(config: PlayingConfig, calls: float, starts: int) -> float:

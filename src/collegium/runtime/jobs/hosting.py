@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from collegium.llm import Engine, EngineSettings, VllmConfig
 from collegium.runtime.jobs.configs import ExecutionConfig, PlayingConfig
-from collegium.runtime.jobs.engines import EnginePool, engines_needed
+from collegium.runtime.jobs.engines import EnginePool, side_by_side
 
 
 @asynccontextmanager
@@ -20,7 +20,7 @@ async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
         start_deadline_s=execution.start_deadline_s,
         request_deadline_s=execution.request_deadline_s,
     )
-    capacity = execution.engines_side_by_side
+    capacity = side_by_side(config)
 
     async def start(settings: EngineSettings) -> Engine:
         return await start_engine(_with_share(settings, capacity), watch)
@@ -28,8 +28,6 @@ async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
     async with AsyncExitStack() as stack:
         if config.engine.own_process:
             stack.enter_context(_ray(execution))
-        else:
-            capacity = len(engines_needed(config.engine, config.agents))
         pool = EnginePool(start, capacity)
         stack.push_async_callback(pool.close)
         yield pool
@@ -47,9 +45,9 @@ def _ray(execution: ExecutionConfig) -> Iterator[None]:
         yield
 
 
-def _with_share(settings: EngineSettings, side_by_side: int) -> EngineSettings:
+def _with_share(settings: EngineSettings, engines: int) -> EngineSettings:
     """Give an engine its part of the cores, so that engines side by side leave each other room."""
-    if not isinstance(settings, VllmConfig) or settings.threads is not None or side_by_side == 1:
+    if not isinstance(settings, VllmConfig) or settings.threads is not None or engines == 1:
         return settings
     cores = len(os.sched_getaffinity(0))
-    return settings.model_copy(update={"threads": max(1, cores // side_by_side)})
+    return settings.model_copy(update={"threads": max(1, cores // engines)})
