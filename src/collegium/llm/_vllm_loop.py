@@ -7,6 +7,7 @@ fail, and so does each later one.
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from typing import Any, NamedTuple
 from collegium.core import CollegiumError, EngineError
 from collegium.llm.choices import ChoiceCursor
 from collegium.llm.protocol import EngineLostError
+
+_LINGER = 0.25
+"""Share of a step's time for which the next one may wait."""
 
 
 class Answer(NamedTuple):
@@ -53,6 +57,8 @@ class EngineLoop:
         self._jobs: dict[str, Job] = {}
         self._failure: Exception | None = None
         self._count = 0
+        self._answered = 0
+        self._step_s = 0.0
         self._open = threading.Lock()
         self._closed = False
         ready: Future[None] = Future()
@@ -87,22 +93,44 @@ class EngineLoop:
         ready.set_result(None)
         try:
             while self._admit(engine):
-                for output in engine.step():
-                    self._deliver(engine, output)
+                self._step(engine)
         except Exception as error:
             self._failure = error
         self._fail_all()
         engine.engine_core.shutdown()
 
     def _admit(self, engine: Any) -> bool:
-        """Hand waiting jobs to the engine, sleeping while it is idle; False means close."""
+        """Hand waiting jobs to the engine, sleeping while it is idle; False means close.
+
+        Whoever just got an answer is likely to ask again at once. A job that misses the start of a
+        step waits for all of it, so the step waits a little for as many jobs as were answered.
+        """
         self._drop_cancelled(engine)
-        while not (self._jobs and self._inbox.empty()):
-            job = self._inbox.get()
+        deadline = time.monotonic() + _LINGER * self._step_s
+        while True:
+            try:
+                job = self._inbox.get(timeout=self._patience_s(deadline))
+            except queue.Empty:
+                return True
             if job is None:
                 return False
             self._add(engine, job)
-        return True
+            self._answered -= 1
+
+    def _patience_s(self, deadline: float) -> float | None:
+        if not self._jobs:
+            return None
+        return max(0.0, deadline - time.monotonic()) if self._answered > 0 else 0.0
+
+    def _step(self, engine: Any) -> None:
+        """Step all jobs together; hand out what is finished."""
+        started = time.monotonic()
+        outputs = engine.step()
+        self._step_s = time.monotonic() - started
+        before = len(self._jobs)
+        for output in outputs:
+            self._deliver(engine, output)
+        self._answered = before - len(self._jobs)
 
     def _add(self, engine: Any, job: Job) -> None:
         self._count += 1

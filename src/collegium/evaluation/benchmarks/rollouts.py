@@ -1,9 +1,10 @@
 """How much of the bare engine's speed the loop of many episodes keeps.
 
 First our loop plays generated games, many episodes in flight on one engine; every request is
-noted. Then a fresh engine (its prefix cache empty, as the first one's was) is given the very same
-requests, constraints included, in the same order and with as many in flight, and nothing else to
-do. Only answers that came while at least 90 % of the slots were taken count, in both.
+noted. Then a fresh engine (its prefix cache empty, as the first one's was) is stepped by nothing
+but a bare loop (`llm.vllm_bare`), which gives it the very same requests, constraints included,
+game by game in the same order and with as many games under way. Only answers that came while
+games took at least 90 % of the slots count, in both.
 
 Figures:
     engine_ratio: our loop's generated tokens a second over the bare engine's.
@@ -13,8 +14,8 @@ Figures:
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from collegium.agents.loop import LoopConfig, play
 from collegium.agents.policies import GuidedPolicy
@@ -29,9 +30,10 @@ from collegium.evaluation.benchmarks.result import BenchResult, Target
 from collegium.llm import Completion, Engine, Request, VllmConfig
 from collegium.llm.adapters import find_adapter
 from collegium.llm.models import DEFAULT_MODEL
+from collegium.llm.vllm_bare import Wanted, run_bare
 
 SLOTS = 24
-GAMES = 60
+GAMES = 120
 ADAPTER = "generalist"
 _FULL = 0.9
 _TARGETS = {
@@ -41,73 +43,131 @@ _TARGETS = {
 }
 
 
-class Answered(NamedTuple):
-    """A request, when its answer came, and how many others were on their way then."""
+class Timed(Protocol):
+    """An answer, in our loop or in the bare one."""
 
+    @property
+    def seconds(self) -> float:
+        """Monotonic time."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens generated."""
+        ...
+
+    @property
+    def under_way(self) -> int:
+        """Games under way."""
+        ...
+
+
+class Answered(NamedTuple):
+    """An answer to one game's request, and how many games were under way when it came."""
+
+    game: int
     request: Request
     completion: Completion
-    started: float
     seconds: float
-    in_flight: int
+    under_way: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens generated; 0 where only one choice was left and the engine was not asked."""
+        return self.completion.usage.completion_tokens
+
+
+class Log:
+    """The answers to all games' requests, and how many games are under way."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty."""
+        self.answers: list[Answered] = []
+        self.under_way = 0
+        self.clock = clock
 
 
 class Watched:
-    """An engine whose requests are noted."""
+    """The engine as one game sees it: each answer is noted."""
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
+    def __init__(self, engine: Engine, game: int, log: Log) -> None:
         """Pass everything on to `engine`."""
         self.model = engine.model
-        self.log: list[Answered] = []
         self._engine = engine
-        self._clock = clock
-        self._in_flight = 0
+        self._game = game
+        self._log = log
 
     async def complete(self, request: Request) -> Completion:
         """See `Engine.complete`."""
-        started = self._clock.monotonic()
-        self._in_flight += 1
-        try:
-            completion = await self._engine.complete(request)
-        finally:
-            self._in_flight -= 1
-        now = self._clock.monotonic()
-        self.log.append(Answered(request, completion, started, now, self._in_flight + 1))
+        completion = await self._engine.complete(request)
+        log = self._log
+        now = log.clock.monotonic()
+        log.answers.append(Answered(self._game, request, completion, now, log.under_way))
         return completion
 
     async def close(self) -> None:
-        """See `Engine.close`."""
-        await self._engine.close()
+        """Leave the engine to the other games."""
 
 
 def run() -> BenchResult:
-    """Measure on two engines, one after the other; takes about two minutes on two cores."""
-    return asyncio.run(_measure(_config().build, SystemClock()))
-
-
-async def _measure(build: Callable[[], Engine], clock: Clock) -> BenchResult:
-    games = [_game(number) for number in range(GAMES)]
-    ours = await _with_engine(build, clock, lambda engine: _play_all(engine, games, clock))
-    wanted = [one.request for one in sorted(ours, key=lambda one: one.started)]
-    bare = await _with_engine(build, clock, lambda engine: _ask_all(engine, wanted))
-    prompt = sum(one.completion.usage.prompt_tokens for one in ours)
-    cached = sum(one.completion.usage.cached_tokens for one in ours)
+    """Measure on two engines, one after the other; takes about three minutes on two cores."""
+    config = _config()
+    ours = asyncio.run(play_all(config.build(), SystemClock()))
+    bare = run_bare(config, wanted(ours), SLOTS)
+    usages = [one.completion.usage for one in ours]
+    cached = sum(usage.cached_tokens for usage in usages)
     figures: dict[str, int | float | None] = {
-        "engine_ratio": round(rate(ours, tokens) / rate(bare, tokens), 3),
-        "prefix_hit_rate": round(cached / prompt, 3),
-        "steps_per_s": round(rate(ours, lambda one: 1), 1),
+        "engine_ratio": round(per_second(ours, tokens) / per_second(bare, tokens), 3),
+        "prefix_hit_rate": round(cached / sum(usage.prompt_tokens for usage in usages), 3),
+        "steps_per_s": round(per_second(ours, lambda one: 1), 1),
     }
     return BenchResult.judge("rollouts", figures, _TARGETS)
 
 
-def rate(answers: Sequence[Answered], amount: Callable[[Answered], int]) -> float:
-    """Return `amount` a second over the time in which nearly all slots were taken."""
-    full = [one for one in answers if one.in_flight >= _FULL * SLOTS]
+def per_second(answers: Sequence[Timed], amount: Callable[[Timed], int]) -> float:
+    """Return `amount` a second from the first to the last answer with nearly all slots taken."""
+    full = [one for one in answers if one.under_way >= _FULL * SLOTS]
     return sum(map(amount, full[1:])) / (full[-1].seconds - full[0].seconds)
 
 
-def tokens(one: Answered) -> int:
-    """Return the tokens generated for one request."""
-    return one.completion.usage.completion_tokens
+def tokens(answer: Timed) -> int:
+    """Return the tokens generated for one answer."""
+    return answer.tokens
+
+
+def wanted(answers: Iterable[Answered]) -> list[list[Wanted]]:
+    """Return what the bare engine is to do: each game's requests that reached the engine."""
+    games: dict[int, list[Wanted]] = {}
+    for one in answers:
+        if one.tokens:
+            games.setdefault(one.game, []).append(Wanted(one.request, one.tokens))
+    return [games[game] for game in sorted(games)]
+
+
+async def play_all(engine: Engine, clock: Clock) -> list[Answered]:
+    """Play all games of the bench on `engine`, close it, and return the answers as they came."""
+    log = Log(clock)
+    slots = asyncio.Semaphore(SLOTS)
+    try:
+        await asyncio.gather(*(_play(number, engine, log, slots) for number in range(GAMES)))
+    finally:
+        await engine.close()
+    return log.answers
+
+
+async def _play(number: int, engine: Engine, log: Log, slots: asyncio.Semaphore) -> None:
+    agent = Agent(id=ADAPTER, model=DEFAULT_MODEL, sampling=Sampling(max_tokens=24))
+    watched = Watched(engine, number, log)
+    policy = GuidedPolicy(watched, agent, TranscriptFormat(HouseholdText()), seed=0)
+    game = _game(number)
+    unit = EpisodeUnit(
+        arm="bench", environment="household", task_id=game.task.task_id, agent_id=agent.id
+    )
+    async with slots:
+        log.under_way += 1
+        config = LoopConfig(avoid_repeats=True)
+        await play(Household(game), policy, unit, config=config, clock=log.clock)
+        log.under_way -= 1
 
 
 def _config() -> VllmConfig:
@@ -119,40 +179,3 @@ def _game(number: int) -> Game:
     kinds = list(TaskType)
     text = generate_game(number, kinds[number % len(kinds)])
     return load_game_text(text, f"bench/{number}", split="generated_test", source="generated")
-
-
-async def _with_engine(
-    build: Callable[[], Engine], clock: Clock, work: Callable[[Watched], Awaitable[None]]
-) -> list[Answered]:
-    engine = Watched(await asyncio.to_thread(build), clock)
-    try:
-        await work(engine)
-    finally:
-        await engine.close()
-    return engine.log
-
-
-async def _play_all(engine: Watched, games: Sequence[Game], clock: Clock) -> None:
-    agent = Agent(id=ADAPTER, model=DEFAULT_MODEL, sampling=Sampling(max_tokens=24))
-    policy = GuidedPolicy(engine, agent, TranscriptFormat(HouseholdText()), seed=0)
-    slots = asyncio.Semaphore(SLOTS)
-
-    async def one(game: Game) -> None:
-        unit = EpisodeUnit(
-            arm="bench", environment="household", task_id=game.task.task_id, agent_id=agent.id
-        )
-        async with slots:
-            config = LoopConfig(avoid_repeats=True)
-            await play(Household(game), policy, unit, config=config, clock=clock)
-
-    await asyncio.gather(*map(one, games))
-
-
-async def _ask_all(engine: Watched, requests: Sequence[Request]) -> None:
-    slots = asyncio.Semaphore(SLOTS)
-
-    async def one(request: Request) -> None:
-        async with slots:
-            await engine.complete(request)
-
-    await asyncio.gather(*map(one, requests))
