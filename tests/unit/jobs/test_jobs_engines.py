@@ -57,13 +57,14 @@ def test_on_cpus_an_engine_serves_one_adapter_on_gpus_all():
 
 
 def test_engines_side_by_side_by_default():
-    def playing(engine, **execution):
-        agents = (PLAIN, TUNED, OTHER)
+    def playing(engine, agents=(PLAIN, TUNED, OTHER), **execution):
         return BuildMemoryConfig(agents=agents, engine=engine, execution=execution)
 
     assert 1 <= side_by_side(playing(VllmConfig())) <= 2
-    assert side_by_side(playing(VllmConfig(), engines_side_by_side=5)) == 5
+    assert side_by_side(playing(VllmConfig(), engines_side_by_side=2)) == 2
+    assert side_by_side(playing(VllmConfig(), engines_side_by_side=5)) == 3
     assert side_by_side(playing(VllmConfig(lora=True))) == 1
+    assert side_by_side(playing(VllmConfig(), (PLAIN, PLAIN), engines_side_by_side=5)) == 1
     remote = HttpConfig(model="each agent's own", base_urls=("http://host/v1",))
     assert side_by_side(playing(remote)) == 2
 
@@ -111,6 +112,46 @@ def test_engines_in_use_are_left_alone():
     asyncio.run(use())
     assert recorder.log.index(("close", "a")) < recorder.log.index(("start", "c"))
     assert ("close", "b") not in recorder.log[: recorder.log.index(("start", "c"))]
+
+
+class Slow:
+    """Engines that take their time to start and to end; knows how many lived at once."""
+
+    def __init__(self):
+        self.started = self.alive = self.most = 0
+
+    async def start(self, settings):
+        self.started += 1
+        self.alive += 1
+        self.most = max(self.most, self.alive)
+        await asyncio.sleep(0.01 * (self.started % 3))
+        return self
+
+    async def close(self):
+        await asyncio.sleep(0.01 * (self.started % 2))
+        self.alive -= 1
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3])
+def test_no_more_engines_than_places_live_at_once(capacity):
+    """Groups that end while another engine starts or ends neither exceed the places nor fail."""
+    slow = Slow()
+
+    async def use():
+        pool = EnginePool(slow.start, capacity)
+
+        async def group(adapter, seconds):
+            async with pool.lease(vllm(adapter)) as engine:
+                await asyncio.sleep(seconds)
+                assert engine is slow
+
+        for _ in range(2):
+            await asyncio.gather(*(group(a, 0.002 * n) for n, a in enumerate("abcdefaab")))
+        await pool.close()
+
+    asyncio.run(use())
+    assert slow.most == capacity
+    assert slow.alive == 0
 
 
 def test_an_engine_that_does_not_start_takes_no_place():

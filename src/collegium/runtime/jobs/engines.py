@@ -6,7 +6,9 @@ an engine stays alive after its group until another needs its place, so that a p
 side by side is started once.
 """
 
+import asyncio
 import os
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
@@ -41,9 +43,13 @@ def engines_needed(engine: EngineSettings, agents: Iterable[Agent]) -> list[Engi
 
 
 def side_by_side(config: PlayingConfig) -> int:
-    """Return how many engines may be alive at once on this machine."""
-    if not config.engine.own_process:
-        return max(1, len(engines_needed(config.engine, config.agents)))
+    """Return how many engines may be alive at once: no more than the agents need."""
+    needed = max(1, len(engines_needed(config.engine, config.agents)))
+    return min(needed, _room(config)) if config.engine.own_process else needed
+
+
+def _room(config: PlayingConfig) -> int:
+    """Return how many engine processes there is room for, by this machine's cores and memory."""
     if config.execution.engines_side_by_side is not None:
         return config.execution.engines_side_by_side
     if not isinstance(config.engine, VllmConfig) or config.engine.lora:
@@ -53,46 +59,64 @@ def side_by_side(config: PlayingConfig) -> int:
 
 
 class EnginePool:
-    """At most `capacity` engines; the one idle for longest makes room for another."""
+    """At most `capacity` engines, counted from before their start until after their end.
+
+    An engine that is not leased stays alive until another needs its place; the one idle for longest
+    goes first.
+    """
 
     def __init__(self, start: StartEngine, capacity: int) -> None:
         """Start engines by `start` when they are asked for."""
-        self.capacity = capacity
         self._start = start
-        self._alive: dict[EngineSettings, Engine] = {}
-        self._busy: set[EngineSettings] = set()
+        self._capacity = capacity
+        self._idle: dict[EngineSettings, Engine] = {}
+        self._reserved = 0
+        """Places of engines that are leased or being started."""
+        self._places = asyncio.Semaphore(capacity)
+        self._turns: defaultdict[EngineSettings, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._making_room = asyncio.Lock()
 
     def warm_first(self, wanted: Iterable[EngineSettings]) -> list[EngineSettings]:
-        """Return `wanted` with those first whose engine is alive."""
-        return sorted(wanted, key=lambda settings: settings not in self._alive)
+        """Return `wanted` with those first whose engine is alive and idle."""
+        return sorted(wanted, key=lambda settings: settings not in self._idle)
 
     @asynccontextmanager
     async def lease(self, settings: EngineSettings) -> AsyncIterator[Engine]:
-        """Give the engine of `settings`, to be used by one group at a time.
-
-        No more than `capacity` leases may be held at once.
+        """Give the engine of `settings` as soon as there is a place for it and nobody has it.
 
         Raises:
             EngineError: It could not be started.
         """
-        self._busy.add(settings)
-        try:
-            if settings not in self._alive:
-                await self._make_room()
-                self._alive[settings] = await self._start(settings)
-            yield self._alive[settings]
-        finally:
-            self._busy.discard(settings)
-            if engine := self._alive.pop(settings, None):
-                self._alive[settings] = engine  # now the one used last
+        async with self._turns[settings], self._places:
+            engine = await self._take(settings)
+            try:
+                yield engine
+            finally:
+                self._idle[settings] = engine  # now the one used last
+                self._reserved -= 1
 
     async def close(self) -> None:
-        """End all engines."""
-        while self._alive:
-            _, engine = self._alive.popitem()
+        """End all engines; none may be leased any more."""
+        while self._idle:
+            _, engine = self._idle.popitem()
             await engine.close()
 
+    async def _take(self, settings: EngineSettings) -> Engine:
+        async with self._making_room:
+            kept = self._idle.pop(settings, None)
+            if kept is None:
+                await self._make_room()
+            self._reserved += 1
+        if kept is not None:
+            return kept
+        try:
+            return await self._start(settings)
+        except BaseException:
+            self._reserved -= 1
+            raise
+
     async def _make_room(self) -> None:
-        idle = [settings for settings in self._alive if settings not in self._busy]
-        for settings in idle[: max(0, len(self._alive) - self.capacity + 1)]:
-            await self._alive.pop(settings).close()
+        """End idle engines until a place is free; whoever calls holds one of `_places`."""
+        while self._reserved + len(self._idle) >= self._capacity:
+            longest_idle = next(iter(self._idle))
+            await self._idle.pop(longest_idle).close()

@@ -79,10 +79,9 @@ class EpisodePlayer:
             agent = self._agents[one.unit.agent_id]
             groups[settings_for(self._config.engine, agent)].append(one)
         engines = self._desk.engines
-        places = asyncio.Semaphore(engines.capacity)
 
         async def play_group(settings: EngineSettings) -> None:
-            async with places, engines.lease(settings) as engine:
+            async with engines.lease(settings) as engine:
                 await self._play_group(groups[settings], engine, policy_of)
 
         await all_of(play_group(settings) for settings in engines.warm_first(groups))
