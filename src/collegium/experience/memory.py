@@ -24,7 +24,7 @@ from collegium.config import Config
 from collegium.core import Chunk, CorruptDataError, InvalidInputError, Record, Trajectory
 from collegium.embedding import Embedder
 from collegium.experience.chunks import WINDOW, chunk_trajectory
-from collegium.experience.files import write_text
+from collegium.store.files import write_text
 from collegium.experience.index import (
     ExactIndexConfig,
     IndexConfig,

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, Trajectory
-from collegium.experience.files import write_whole
+from collegium.store.files import write_whole
 
 COLUMNS = pa.schema(
     [

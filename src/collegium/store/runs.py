@@ -8,9 +8,9 @@ Layout::
     tables/<table>.parquet      written by `finish`, with manifest.json naming digests
 
 A row has a `key`; the same key written twice counts once (the first written wins), so work may be
-done at least once and is counted exactly once. A file gets a unique name and appears whole (rename
-on local disks, single PUT on object stores): the listing is the manifest while a run is going on,
-and no kill can leave half a row.
+done at least once and is counted exactly once. A file gets a unique name and appears whole (on local
+disks it is written beside its place and renamed, on object stores it is one PUT): the listing is the
+manifest while a run is going on, and no kill can leave half a row.
 """
 
 import json
@@ -19,15 +19,23 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import fsspec
-import pyarrow as pa
-import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
 
 import collegium
 from collegium.config import Config, digest, dump_yaml
-from collegium.core import Clock, ConfigError, NotFoundError, SystemClock, content_id
+from collegium.core import (
+    Clock,
+    ConfigError,
+    CorruptDataError,
+    NotFoundError,
+    SystemClock,
+    content_id,
+)
+from collegium.store.files import write_whole
 
 Row = Mapping[str, Any]
 
@@ -76,12 +84,16 @@ class RunDirectory:
         self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}.jsonl", text)
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
-        """Yield each row once, oldest first; a repeated key counts once."""
+        """Yield each row once, oldest first; a repeated key counts once.
+
+        Raises:
+            CorruptDataError: A line is no row; the message names file and line.
+        """
         seen: set[str] = set()
         for file in self._list("rows", table):
-            with self._fs.open(file, "r", encoding="utf-8") as lines:
-                for line in lines:
-                    row: dict[str, Any] = json.loads(line)
+            with self._fs.open(file, "rb") as lines:
+                for number, line in enumerate(lines, start=1):
+                    row = _parse(line, file, number)
                     if row["key"] not in seen:
                         seen.add(row["key"])
                         yield row
@@ -118,22 +130,22 @@ class RunDirectory:
         manifest = {}
         for table in tables:
             rows = list(self.rows(table))
-            self._fs.makedirs(self._at("tables"), exist_ok=True)
-            with self._fs.open(self._at("tables", f"{table}.parquet"), "wb") as out:
-                pq.write_table(pa.Table.from_pylist(_flat(rows)), out, compression="zstd")
+            self.write_bytes(f"tables/{table}.parquet", _parquet(rows))
             manifest[table] = {"rows": len(rows), "digest": content_id([r["key"] for r in rows])}
         self.write_text("manifest.json", json.dumps(manifest, indent=1))
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a file whole: under a temporary name, then renamed."""
+        """Create or replace a file in one step, durably."""
         self.write_bytes(name, text.encode())
 
     def write_bytes(self, name: str, data: bytes) -> None:
-        """Write a file whole: under a temporary name, then renamed."""
+        """Create or replace a file in one step, durably."""
         target = self._at(*name.split("/"))
-        self._fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
-        with self._fs.transaction, self._fs.open(target, "wb") as out:
-            out.write(data)
+        if isinstance(self._fs, LocalFileSystem):
+            write_whole(Path(target), lambda out: out.write(data))
+        else:
+            self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+            self._fs.pipe_file(target, data)
 
     def read_text(self, name: str) -> str:
         """Return a file's text; raises NotFoundError naming the path."""
@@ -148,14 +160,39 @@ class RunDirectory:
         return bool(self._fs.exists(self._at(*name.split("/"))))
 
     def _list(self, *parts: str) -> list[str]:
+        """Return the paths in a folder by name; hidden ones are the rest of killed writes."""
         root = self._at(*parts)
-        return sorted(self._fs.ls(root, detail=False)) if self._fs.exists(root) else []
+        if not self._fs.exists(root):
+            return []
+        return sorted(p for p in self._fs.ls(root, detail=False) if "/." not in p[len(root) :])
 
 
 def _stored(file: str) -> datetime:
     """Return when a file of rows was written, from its name."""
     stamp = file.rsplit("/", 1)[1].partition("-")[0]
     return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
+
+
+def _parse(line: bytes, file: str, number: int) -> dict[str, Any]:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        row["key"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptDataError(
+            f"{file}, line {number}: no row of a table ({error!r}); restore the file, or delete it "
+            "to have its work done again"
+        ) from None
+    return row
+
+
+def _parquet(rows: Sequence[Row]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(_flat(rows)), out, compression="zstd")
+    data: bytes = out.getvalue().to_pybytes()
+    return data
 
 
 def _flat(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collegium.core import Chunk, CorruptDataError
-from collegium.experience.files import write_text, write_whole
+from collegium.store.files import write_text, write_whole
 from collegium.experience.index.headers import open_header
 from collegium.experience.index.protocol import Census, Hit, IndexHeader, Scope, SearchFilter
 from collegium.experience.index.rows import (

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, InvalidInputError, NotFoundError
-from collegium.experience.files import write_text
+from collegium.store.files import write_text
 from collegium.experience.index.protocol import IndexHeader
 
 
