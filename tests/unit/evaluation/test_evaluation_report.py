@@ -174,6 +174,6 @@ def test_errors_say_what_is_missing(tmp_path):
     run = synthetic_run(tmp_path / "run", [], growth=False)
     with pytest.raises(InvalidInputError, match="no episodes"):
         build(run.path)
-    run.write_text("versions.json", "{")
-    with pytest.raises(CorruptDataError, match=r"versions\.json"):
+    run.write_text("attempts/2-torn.json", "{")
+    with pytest.raises(CorruptDataError, match=r"2-torn\.json"):
         build(run.path)

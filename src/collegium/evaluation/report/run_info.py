@@ -1,9 +1,8 @@
 """What a run directory says about itself: name, configuration, versions, machine, time."""
 
-import json
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from collegium.core import CorruptDataError
 from collegium.store import RunDirectory
 
 
@@ -21,27 +20,28 @@ class RunInfo(NamedTuple):
     """Time at work, waits between attempts left out."""
     machine: str
     versions: tuple[tuple[str, str], ...]
+    """Of the newest attempt."""
 
 
 def read_run_info(run: RunDirectory) -> RunInfo:
     """Return the run's description; raises NotFoundError or CorruptDataError naming the file."""
-    try:
-        versions = json.loads(run.read_text("versions.json"))
-    except json.JSONDecodeError as error:
-        raise CorruptDataError(f"{run.path}/versions.json: {error}; restore the file") from None
-    starts = run.starts()
-    packages = versions.get("packages", {})
+    attempts = run.attempts()
+    versions = attempts[-1].versions if attempts else {}
     return RunInfo(
         name=run.path.rsplit("/", 1)[-1],
         digest=run.read_text("digest.txt").strip(),
         config=run.read_text("config.yaml"),
-        started=starts[0].isoformat(sep=" ", timespec="seconds") if starts else "",
-        attempts=len(starts),
+        started=attempts[0].started.isoformat(sep=" ", timespec="seconds") if attempts else "",
+        attempts=len(attempts),
         seconds=run.active_seconds(),
         machine=versions.get("machine", ""),
-        versions=(
-            ("collegium", versions.get("collegium", "")),
-            ("python", versions.get("python", "")),
-            *sorted(packages.items()),
-        ),
+        versions=tuple(_flat(versions)),
     )
+
+
+def _flat(versions: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names with versions, the packages' last; the machine has a line of its own."""
+    for name, version in versions.items():
+        if isinstance(version, str) and version and name != "machine":
+            yield name, version
+    yield from sorted(versions.get("packages", {}).items())

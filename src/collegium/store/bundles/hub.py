@@ -1,0 +1,87 @@
+"""Bundles in repositories of the Hugging Face hub.
+
+An address is `hf://owner/name` for a model, `hf://datasets/owner/name` for a data set, either with
+`@revision`. A push is one commit, so a revision holds a whole bundle; earlier ones stay in the
+history. Reading is pinned to the commit that was current when the bundle was read.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from collegium.core import InvalidInputError, MissingDependencyError, NotFoundError
+from collegium.store.bundles.places import PathPlace
+from collegium.store.bundles.record import MANIFEST, Bundle
+
+SCHEME = "hf://"
+_LOGIN = "check the address; for what is private, `hf auth login` or the variable HF_TOKEN"
+
+
+class HubPlace:
+    """A repository; it takes any number of bundles, one after the other."""
+
+    def __init__(self, address: str, *, private: bool = True, endpoint: str | None = None) -> None:
+        """Name the repository.
+
+        Args:
+            address: As above.
+            private: Whether a repository that a push creates is for its owner alone.
+            endpoint: The hub; by default what `HF_ENDPOINT` names.
+
+        Raises:
+            InvalidInputError: The address names no repository.
+            MissingDependencyError: huggingface_hub is not installed.
+        """
+        self.address = address
+        self._private = private
+        self._endpoint = endpoint
+        self._uri = _parse(address)
+        self._pinned: PathPlace | None = None
+
+    @property
+    def repository_type(self) -> str:
+        """`model` or `dataset`."""
+        return str(self._uri.type)
+
+    def read(self) -> Bundle | None:
+        """Return the bundle of the revision, if any."""
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        try:
+            commit = self._commit()
+        except RepositoryNotFoundError:
+            return None
+        kind = "datasets/" if self.repository_type == "dataset" else ""
+        pinned = f"{SCHEME}{kind}{self._uri.id}@{commit}"
+        self._pinned = PathPlace(pinned, endpoint=self._endpoint, skip_instance_cache=True)
+        return self._pinned.read()
+
+    def fetch(self, name: str, to: Path) -> None:
+        """Copy one file of the bundle that was read to the local file `to`."""
+        if self._pinned is None:
+            raise NotFoundError(f"{self.address} holds no bundle: push one first")
+        self._pinned.fetch(name, to)
+
+    def put(self, bundle: Bundle, files: Mapping[str, Path]) -> str:
+        """Commit the bundle with its files, and without those of the one before."""
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        before = self.read()
+        contents: dict[str, str | Path | bytes] = dict(files)
+        contents[MANIFEST] = bundle.model_dump_json(indent=1).encode()
+        gone = set(before.files) - set(files) if before else set()
+        operations = [
+            *(CommitOperationAdd(name, content) for name, content in contents.items()),
+            *(CommitOperationDelete(name) for name in sorted(gone)),
+        ]
+        with _told(self.address):
+            self._create()
+            commit = self._api.create_commit(
+                self._uri.id,
+                operations,
+                commit_message=f"Push {bundle.kind} {bundle.name} {bundle.digest[:12]}",
+                repo_type=self.repository_type,
+                revision=self._uri.revision,
+            )
+        return f"{self.address.partition('@')[0]}@{commit.oid}"
