@@ -66,3 +66,40 @@ class BudgetExceededError(CollegiumError, RuntimeError):
 
     code = "budget"
     exit_code = 6
+
+
+class ConflictError(CollegiumError, ValueError):
+    """The caller's view is out of date, or a key was used before for something else."""
+
+    code = "conflict"
+    exit_code = 2
+
+
+class UnauthenticatedError(CollegiumError, PermissionError):
+    """No key, or one that is unknown, revoked or expired; which of them is not told."""
+
+    code = "unauthenticated"
+    exit_code = 2
+
+
+class ForbiddenError(CollegiumError, PermissionError):
+    """The key is good, but not for this operation or this namespace."""
+
+    code = "forbidden"
+    exit_code = 2
+
+
+class RateLimitedError(CollegiumError, RuntimeError):
+    """The key's calls a minute are used up; `retry_after_s` says when the next is welcome."""
+
+    code = "rate_limited"
+    exit_code = 5
+    retry_after_s: float = 1.0
+
+
+class UnavailableError(CollegiumError, RuntimeError):
+    """Something needed (the database) cannot be reached now; the same call may be made again."""
+
+    code = "unavailable"
+    exit_code = 5
+    retry_after_s: float = 1.0
