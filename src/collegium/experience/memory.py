@@ -24,7 +24,6 @@ from collegium.config import Config
 from collegium.core import Chunk, CorruptDataError, InvalidInputError, Record, Trajectory
 from collegium.embedding import Embedder
 from collegium.experience.chunks import WINDOW, chunk_trajectory
-from collegium.store.files import write_text
 from collegium.experience.index import (
     ExactIndexConfig,
     IndexConfig,
@@ -34,6 +33,7 @@ from collegium.experience.index import (
 )
 from collegium.experience.retrieval import IndexRetriever, RetrievalConfig
 from collegium.experience.trajectories import TrajectoryStore
+from collegium.store.files import write_text
 
 
 class MemoryConfig(Config):

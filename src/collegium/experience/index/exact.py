@@ -24,7 +24,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from collegium.core import Chunk, CorruptDataError
-from collegium.store.files import write_text, write_whole
 from collegium.experience.index.headers import open_header
 from collegium.experience.index.protocol import Census, Hit, IndexHeader, Scope, SearchFilter
 from collegium.experience.index.rows import (
@@ -35,6 +34,7 @@ from collegium.experience.index.rows import (
     new_rows,
     squared_l2,
 )
+from collegium.store.files import write_text, write_whole
 
 
 class _Segment(NamedTuple):

@@ -5,8 +5,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, InvalidInputError, NotFoundError
-from collegium.store.files import write_text
 from collegium.experience.index.protocol import IndexHeader
+from collegium.store.files import write_text
 
 
 def open_header(directory: Path, wanted: IndexHeader | None) -> IndexHeader:
