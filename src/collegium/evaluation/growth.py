@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,6 +16,7 @@ GROWTH = "growth"
 class GrowthRow(Record):
     """The corpus after partition p: everything in D_p, not only what p added."""
 
+    schema_version: Literal[1] = 1
     partition: int = Field(ge=0)
     trajectories: int = Field(ge=0)
     chunks_by_producer: dict[str, int]

@@ -1,7 +1,7 @@
 """Shared experience (MATM): chunks of trajectories, the index that finds them, the memory."""
 
 from collegium.experience.chunks import chunk_trajectory
-from collegium.experience.construction import Grown, Partition, grow_memory, partition_tasks
+from collegium.experience.construction import Partition, grow_memory, partition_tasks
 from collegium.experience.importers import Imported, Importer, Outcome, read_recordings
 from collegium.experience.index import (
     ExactIndexConfig,
@@ -26,7 +26,6 @@ __all__ = [
     "Contribution",
     "ExactIndexConfig",
     "ExperienceMemory",
-    "Grown",
     "Growth",
     "Imported",
     "Importer",

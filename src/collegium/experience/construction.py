@@ -5,7 +5,8 @@
         D_p = D_{p-1} + the trajectories of X_p with score >= theta, once all of X_p is played
 
 D_0, the pre-population, is sealed before. A build that was killed goes on with the first partition
-that is not sealed; its runner decides which episodes of that one are already done.
+that is not sealed; its runner decides which episodes of that one are already done. Branching
+(futures of a baseline's prefix under guidance) adds its episodes to those that are played.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -23,20 +24,6 @@ class Partition(NamedTuple):
     tasks: tuple[Task, ...]
     start: int
     """Tasks in all earlier partitions: where the allocation wheel stands."""
-    visible: Snapshot
-    """D_{p-1}: all that a retrieval may see."""
-
-
-class Grown(NamedTuple):
-    """What one partition brought."""
-
-    partition: int
-    episodes: int
-    machinery_failures: int
-    """Episodes that the machinery ended; they are not contributed."""
-    successes: int
-    chunks: int
-    """Chunks added to the index."""
 
 
 PlayPartition = Callable[[Partition], Awaitable[Sequence[Episode]]]
@@ -45,8 +32,10 @@ PlayPartition = Callable[[Partition], Awaitable[Sequence[Episode]]]
 
 async def grow_memory(
     memory: ExperienceMemory, partitions: Sequence[Sequence[Task]], play: PlayPartition
-) -> AsyncIterator[Grown]:
-    """Play the partitions one after the other, contribute each when it is done, and report it.
+) -> AsyncIterator[Snapshot]:
+    """Play the partitions one after the other, contribute each when it is done, and give its D_p.
+
+    Episodes that the machinery ended are not contributed.
 
     Args:
         memory: Its D_0 must be sealed; partitions that are sealed already are passed over.
@@ -61,9 +50,10 @@ async def grow_memory(
     start = 0
     for number, tasks in enumerate(partitions, start=1):
         if number >= memory.sealed:
-            visible = memory.as_of(number - 1)
-            partition = Partition(number, tuple(tasks), start, visible)
-            yield _contribute(memory, number, await _play_out(partition, play))
+            episodes = await play(Partition(number, tuple(tasks), start))
+            played = [e.trajectory for e in episodes if not e.stop_reason.is_machinery]
+            memory.contribute(played, number)
+            yield memory.seal(number)
         start += len(tasks)
 
 
@@ -86,25 +76,3 @@ def partition_tasks(tasks: Sequence[Task], count: int, seed: int) -> list[list[T
     order = generator(seed, "partitions").permutation(len(by_id))
     dealt = sorted((by_id[i] for i in order), key=lambda task: task.task_type)
     return [dealt[first::count] for first in range(count)]
-
-
-async def _play_out(partition: Partition, play: PlayPartition) -> list[Episode]:
-    """Return all episodes that a partition contributes: its baseline runs.
-
-    Branching (futures of a baseline's prefix under guidance from `partition.visible`) adds its
-    episodes here.
-    """
-    return list(await play(partition))
-
-
-def _contribute(memory: ExperienceMemory, number: int, episodes: Sequence[Episode]) -> Grown:
-    played = [episode for episode in episodes if not episode.stop_reason.is_machinery]
-    added = memory.contribute([episode.trajectory for episode in played], number)
-    memory.seal(number)
-    return Grown(
-        partition=number,
-        episodes=len(episodes),
-        machinery_failures=len(episodes) - len(played),
-        successes=sum(episode.trajectory.success for episode in played),
-        chunks=added.chunks,
-    )

@@ -29,8 +29,8 @@ def memory(tmp_path, make_trajectory) -> ExperienceMemory:
 
 
 @pytest.fixture
-def play(make_trajectory):
-    """Every second task is solved, in four steps; notes what each partition could see."""
+def play(memory, make_trajectory):
+    """Every second task is solved, in four steps; notes what the memory held meanwhile."""
 
     class Play:
         def __init__(self) -> None:
@@ -41,7 +41,7 @@ def play(make_trajectory):
         async def __call__(self, partition):
             if partition.number == self.die_in:
                 raise RuntimeError("killed")
-            self.seen.append((partition.number, partition.start, partition.visible.count()))
+            self.seen.append((partition.number, partition.start, memory.index.count()))
             return [
                 Episode(
                     key=task.task_id,
@@ -57,17 +57,15 @@ def play(make_trajectory):
 
 def grow(memory, partitions, play):
     async def collect():
-        return [grown async for grown in grow_memory(memory, partitions, play)]
+        return [grown.partition async for grown in grow_memory(memory, partitions, play)]
 
     return asyncio.run(collect())
 
 
 def test_a_partition_sees_only_what_was_sealed_before_it(memory, play):
     partitions = partition_tasks(make_tasks(["a"] * 12), 3, seed=1)
-    grown = grow(memory, partitions, play)
+    assert grow(memory, partitions, play) == [1, 2, 3]
     assert play.seen == [(1, 0, 4), (2, 4, 12), (3, 8, 20)]
-    assert [g.partition for g in grown] == [1, 2, 3]
-    assert [(g.episodes, g.successes, g.chunks) for g in grown] == [(4, 2, 8)] * 3
     assert [memory.as_of(p).count() for p in range(4)] == [4, 12, 20, 28]
 
 
@@ -77,16 +75,15 @@ def test_a_killed_build_goes_on_and_equals_one_without_a_kill(memory, play):
     with pytest.raises(RuntimeError, match="killed"):
         grow(memory, partitions, play)
     play.die_in = 0
-    assert [g.partition for g in grow(memory, partitions, play)] == [2, 3]
+    assert grow(memory, partitions, play) == [2, 3]
     assert play.seen == [(1, 0, 4), (2, 4, 12), (3, 8, 20)]
     assert [memory.as_of(p).count() for p in range(4)] == [4, 12, 20, 28]
     assert grow(memory, partitions, play) == []
 
 
-def test_failures_of_the_machinery_are_counted_and_not_contributed(memory, play):
+def test_failures_of_the_machinery_are_not_contributed(memory, play):
     play.stop = StopReason.ENGINE_ERROR
-    [grown] = grow(memory, [make_tasks(["a"] * 4)], play)
-    assert (grown.episodes, grown.machinery_failures, grown.successes) == (4, 2, 0)
+    grow(memory, [make_tasks(["a"] * 4)], play)
     assert len(list(memory.trajectories.read(1))) == 2
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from collegium.core import BudgetExceededError
+from collegium.core import BudgetExceededError, EngineError
 from collegium.environments.household import GameStore
 from collegium.evaluation import GROWTH, GrowthRow, read_episodes
-from collegium.runtime.jobs.build_memory import PARTITIONS, SOURCES
+from collegium.experience import ExperienceMemory
+from collegium.runtime.jobs.build_memory import PARTITIONS, PartitionRow
 from collegium.runtime.jobs.memory import built_memory
+from collegium.runtime.jobs.pre_population import SOURCES
+from collegium.store import RunDirectory
 
 
 def growth(run):
@@ -72,6 +75,52 @@ def test_a_stopped_build_goes_on_with_the_open_partition(build):
     keys = [row["key"] for row in run.rows("episodes")]
     assert len(keys) == len(set(keys)) == 4
     assert [row.partition for row in growth(run)] == [0, 1, 2]
+
+
+def partitions(run):
+    return [
+        PartitionRow.model_validate({k: v for k, v in row.items() if k != "key"})
+        for row in run.rows(PARTITIONS)
+    ]
+
+
+@pytest.mark.parametrize("moment", ["before sealing", "before the row"])
+def test_a_kill_around_the_seal_loses_no_row_and_no_count(build, monkeypatch, moment):
+    expected = partitions(build(name="unharmed")[1])
+    assert [row.chunks > 0 for row in expected] == [True, True]
+    place, name = {
+        "before sealing": (ExperienceMemory, "seal"),
+        "before the row": (RunDirectory, "append"),
+    }[moment]
+    true = getattr(place, name)
+
+    def dies(self, what, *rest):
+        if what in (1, PARTITIONS):
+            raise KeyboardInterrupt
+        return true(self, what, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, dies)
+        with pytest.raises(KeyboardInterrupt):
+            build()
+    _, run = build()
+    assert partitions(run) == expected
+    assert [row.partition for row in growth(run)] == [0, 1, 2]
+
+
+def test_failures_of_the_machinery_are_counted_apart(build, host_of):
+    class Broken:
+        model = "broken"
+
+        async def complete(self, request):
+            raise EngineError("out of order")
+
+        async def close(self):
+            pass
+
+    _, run = build(host=host_of(lambda engine: Broken()))
+    told = [(row.episodes, row.machinery_failures, row.chunks) for row in partitions(run)]
+    assert told == [(2, 2, 0), (2, 2, 0)]
 
 
 def test_without_partitions_the_memory_is_its_pre_population(build):

@@ -1,49 +1,45 @@
 """Builds the shared memory D_P: pre-population, then partition by partition (MATM §4.1, App. I).
 
 Each task of partition p is played once, without retrieval, by the agent that the allocation sigma
-gives it; what succeeded enters the memory when the whole partition is done.
+gives it; what succeeded enters the memory when the whole partition is done. Rows about partitions
+are derived from the memory and the stored episodes, so a kill at any moment loses none.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from collegium.agents.allocation import allocate
 from collegium.agents.policies import GuidedPolicy
 from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, Episode, Record, Task, Trajectory
-from collegium.environments.household import GameStore
-from collegium.experience import (
-    ExperienceMemory,
-    Importer,
-    Partition,
-    expert_trajectories,
-    grow_memory,
-    partition_tasks,
-    read_recordings,
-)
-from collegium.experience.replay import EXPLORER
+from collegium.core import Agent, Episode, Record, Task
+from collegium.evaluation import read_episodes
+from collegium.experience import ExperienceMemory, Partition, grow_memory, partition_tasks
 from collegium.llm import Engine
-from collegium.runtime.jobs.configs import (
-    NO_RETRIEVAL,
-    BuildMemoryConfig,
-    ExplorerSource,
-    PrePopulation,
-    RecordingsSource,
-)
+from collegium.runtime.jobs.configs import NO_RETRIEVAL, BuildMemoryConfig
 from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks, spread
 from collegium.runtime.jobs.memory import make_memory, store_growth
+from collegium.runtime.jobs.pre_population import pre_populate
+from collegium.store import RunDirectory
 
-SOURCES = "pre_population"
-"""Table with what became of each source's episodes."""
 PARTITIONS = "partitions"
 """Table with what each partition brought."""
 
-_BATCH = 200
-"""Trajectories of the pre-population that are indexed at once."""
+
+class PartitionRow(Record):
+    """What one partition p >= 1 brought."""
+
+    schema_version: Literal[1] = 1
+    partition: int
+    episodes: int
+    machinery_failures: int
+    """Episodes that the machinery ended; they are not contributed."""
+    successes: int
+    chunks: int
+    """Chunks added to the index."""
 
 
 class MemoryBuilt(Record):
@@ -71,14 +67,13 @@ async def build_memory(config: BuildMemoryConfig, desk: Desk) -> MemoryBuilt:
     memory = make_memory(config.setup, desk.run)
     if not memory.sealed:
         desk.progress.stage("pre-population")
-        _pre_populate(config, memory, store, pool, desk)
-    store_growth(memory.as_of(memory.sealed - 1), desk.run)
+        pre_populate(config, memory, store, pool, desk)
+    _note_growth(memory, desk.run)
     tasks = spread(pool, config.tasks, config.seed)
     partitions = partition_tasks(tasks, config.partitions, config.seed) if config.partitions else []
     baselines = _Baselines(config, EpisodePlayer(config, store, desk), desk)
-    async for grown in grow_memory(memory, partitions, baselines.play):
-        desk.run.append(PARTITIONS, [{"key": f"p{grown.partition}", **grown._asdict()}])
-        store_growth(memory.as_of(memory.sealed - 1), desk.run)
+    async for _ in grow_memory(memory, partitions, baselines.play):
+        _note_growth(memory, desk.run)
     desk.run.finish()
     return _built(memory)
 
@@ -125,61 +120,32 @@ def plan_partition(
     ]
 
 
-def _pre_populate(
-    config: BuildMemoryConfig,
-    memory: ExperienceMemory,
-    store: GameStore,
-    pool: Sequence[Task],
-    desk: Desk,
-) -> None:
-    """Contribute and seal D_0; batches make it go on after a kill, as embedding takes long."""
-    for place, source in enumerate(config.pre_population):
-        gathered = _gather(source, config, store, pool)
-        for first in range(0, len(gathered.trajectories), _BATCH):
-            desk.progress.stage(f"{source.kind}: {first} of {len(gathered.trajectories)} indexed")
-            memory.contribute(gathered.trajectories[first : first + _BATCH], 0)
-        rows = [
-            {"key": f"{place}/{name}", "source": name, "outcomes": outcomes}
-            for name, outcomes in gathered.outcomes.items()
-        ]
-        desk.run.append(SOURCES, rows)
-    memory.seal(0)
+def _note_growth(memory: ExperienceMemory, run: RunDirectory) -> None:
+    """Store the rows of all sealed partitions, as far as there are none yet."""
+    store_growth(memory.as_of(memory.sealed - 1), run)
+    stored = run.keys(PARTITIONS)
+    missing = [p for p in range(1, memory.sealed) if f"p{p}" not in stored]
+    if missing:
+        rows = _partition_rows(memory, list(read_episodes(run)), missing)
+        run.append(PARTITIONS, [{"key": f"p{r.partition}", **r.model_dump()} for r in rows])
 
 
-class _Gathered(NamedTuple):
-    trajectories: list[Trajectory]
-    outcomes: dict[str, dict[str, int]]
-    """Source -> what became of its episodes -> how many."""
-
-
-def _gather(
-    source: PrePopulation, config: BuildMemoryConfig, store: GameStore, pool: Sequence[Task]
-) -> _Gathered:
-    match source:
-        case ExplorerSource():
-            return _explore(source, config.loop.step_limit, store, pool)
-        case RecordingsSource():
-            imported = Importer(store, source.split).load(read_recordings(Path(source.path)))
-            return _Gathered(
-                imported.trajectories,
-                {
-                    name: {str(outcome): count for outcome, count in counts.items()}
-                    for name, counts in imported.outcomes.items()
-                },
-            )
-
-
-def _explore(
-    source: ExplorerSource, step_limit: int, store: GameStore, pool: Sequence[Task]
-) -> _Gathered:
-    tasks = spread(pool, source.tasks, source.seed)
-    played = list(
-        expert_trajectories(
-            tasks, store, seed=source.seed, step_limit=step_limit, noise=source.noise
+def _partition_rows(
+    memory: ExperienceMemory, episodes: Sequence[Episode], partitions: Sequence[int]
+) -> Iterator[PartitionRow]:
+    chunks: Counter[int] = Counter()
+    for row in memory.growth():
+        chunks[row.partition] += row.chunks
+    for number in partitions:
+        mine = [episode for episode in episodes if episode.partition == number]
+        played = [episode for episode in mine if not episode.stop_reason.is_machinery]
+        yield PartitionRow(
+            partition=number,
+            episodes=len(mine),
+            machinery_failures=len(mine) - len(played),
+            successes=sum(episode.trajectory.success for episode in played),
+            chunks=chunks[number],
         )
-    )
-    won = sum(trajectory.success for trajectory in played)
-    return _Gathered(played, {EXPLORER: {"won": won, "failed": len(played) - won}})
 
 
 def _built(memory: ExperienceMemory) -> MemoryBuilt:
