@@ -55,13 +55,15 @@ class HubPlace:
         kind = "datasets/" if self.repository_type == "dataset" else ""
         pinned = f"{SCHEME}{kind}{self._uri.id}@{commit}"
         self._pinned = PathPlace(pinned, endpoint=self._endpoint, skip_instance_cache=True)
-        return self._pinned.read()
+        with _told(self.address):
+            return self._pinned.read()
 
     def fetch(self, name: str, to: Path) -> None:
         """Copy one file of the bundle that was read to the local file `to`."""
         if self._pinned is None:
             raise NotFoundError(f"{self.address} holds no bundle: push one first")
-        self._pinned.fetch(name, to)
+        with _told(self.address):
+            self._pinned.fetch(name, to)
 
     def put(self, bundle: Bundle, files: Mapping[str, Path]) -> str:
         """Commit the bundle with its files, and without those of the one before."""
@@ -85,3 +87,55 @@ class HubPlace:
                 revision=self._uri.revision,
             )
         return f"{self.address.partition('@')[0]}@{commit.oid}"
+
+    @property
+    def _api(self) -> Any:
+        from huggingface_hub import HfApi
+
+        return HfApi(endpoint=self._endpoint)
+
+    def _commit(self) -> str:
+        """Return the commit that the revision names now; raises RepositoryNotFoundError."""
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        with _told(self.address, but=RepositoryNotFoundError):
+            info = self._api.repo_info(
+                self._uri.id, repo_type=self.repository_type, revision=self._uri.revision
+            )
+        return str(info.sha)
+
+    def _create(self) -> None:
+        self._api.create_repo(
+            self._uri.id, repo_type=self.repository_type, private=self._private, exist_ok=True
+        )
+
+
+def _parse(address: str) -> Any:
+    try:
+        from huggingface_hub.utils import parse_hf_uri
+    except ImportError:
+        raise MissingDependencyError(
+            f"{address} needs huggingface_hub: pip install 'collegium[hub]'"
+        ) from None
+    try:
+        uri = parse_hf_uri(address)
+    except ValueError as error:
+        raise InvalidInputError(f"{address}: {error}") from None
+    if uri.type not in ("model", "dataset") or uri.path_in_repo:
+        raise InvalidInputError(
+            f"{address} names no repository: write hf://owner/name or hf://datasets/owner/name"
+        )
+    return uri
+
+
+@contextmanager
+def _told(address: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Turn what the hub's client raises into errors that say what to do."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        yield
+    except but:
+        raise
+    except HfHubHTTPError.__bases__ as error:  # what its HTTP library raises, and OSError
+        raise NotFoundError(f"{address}: {_LOGIN} ({error})") from error

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -48,15 +48,20 @@ class Place(Protocol):
 class PathPlace:
     """A folder on any file system that fsspec knows; it takes one bundle, once."""
 
-    def __init__(self, address: str) -> None:
-        """Name the folder."""
+    def __init__(self, address: str, **options: Any) -> None:
+        """Name the folder, with options of its file system.
+
+        Raises:
+            InvalidInputError: fsspec knows no such file system.
+            MissingDependencyError: It needs a package that is not installed.
+        """
         self.address = address.rstrip("/")
-        with told(self.address):
-            self._fs, self._root = fsspec.core.url_to_fs(self.address)
+        with _told(self.address):
+            self._fs, self._root = fsspec.core.url_to_fs(self.address, **options)
 
     def read(self) -> Bundle | None:
         """Return the bundle that is there whole, if any."""
-        with told(self.address):
+        with _told(self.address):
             if not self._fs.exists(self._at(MANIFEST)):
                 return None
             text = self._fs.cat_file(self._at(MANIFEST))
@@ -65,13 +70,13 @@ class PathPlace:
     def fetch(self, name: str, to: Path) -> None:
         """Copy one file to the local file `to`."""
         to.parent.mkdir(parents=True, exist_ok=True)
-        with told(f"{self.address}/{name}"):
+        with _told(f"{self.address}/{name}"):
             self._fs.get_file(self._at(name), str(to))
 
     def put(self, bundle: Bundle, files: Mapping[str, Path]) -> str:
         """Store the files, then `bundle.json`; until that is there, there is no bundle."""
         self._refuse_others(bundle)
-        with told(self.address):
+        with _told(self.address):
             for name, path in files.items():
                 self._write(name, path)
             self._write_bytes(MANIFEST, bundle.model_dump_json(indent=1).encode())
@@ -79,7 +84,7 @@ class PathPlace:
 
     def _refuse_others(self, bundle: Bundle) -> None:
         """Raise InvalidInputError unless all that is there is left of the same push, cut short."""
-        with told(self.address):
+        with _told(self.address):
             there = {path[len(self._root) :].strip("/") for path in self._fs.find(self._root)}
         visible = {name for name in there if not name.rpartition("/")[2].startswith(".")}
         if others := sorted(visible - set(bundle.files)):
@@ -105,7 +110,7 @@ class PathPlace:
 
 
 @contextmanager
-def told(address: str) -> Iterator[None]:
+def _told(address: str) -> Iterator[None]:
     """Turn what file systems raise into errors that say what to do."""
     try:
         yield
