@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collegium.core import ConfigError, NotFoundError, Task
+from collegium.environments.household import ENGINE, GRAMMAR_DIGEST
 from collegium.runtime.jobs.configs import GamesConfig
 from collegium.runtime.jobs.games import local_folder, open_games, select_tasks, spread
 from collegium.store import RunDirectory
@@ -38,7 +39,7 @@ def test_a_limit_spreads_over_the_types_and_smaller_ones_are_part_of_larger(size
 
 def test_generated_games_are_written_once_and_the_splits_differ(tmp_path):
     config = GamesConfig(generated={"count": 6, "seed": 3}, splits=("generated_train",))
-    run = RunDirectory(str(tmp_path))
+    run = RunDirectory(str(tmp_path)).open(config)
     store = open_games(config, run)
     (tmp_path / "games" / "mark").touch()
     assert open_games(config, run).root == store.root
@@ -47,14 +48,18 @@ def test_generated_games_are_written_once_and_the_splits_differ(tmp_path):
     assert len(train) == 6
     assert {task.source for task in train} == {"generated"}
     test = config.model_copy(update={"splits": ("generated_test",)})
-    other = select_tasks(test, open_games(test, RunDirectory(str(tmp_path / "other"))))
+    other_run = RunDirectory(str(tmp_path / "other")).open(test)
+    other = select_tasks(test, open_games(test, other_run))
     assert not {t.task_id for t in train} & {t.task_id for t in other}
+    noted, others = (r.attempts()[-1].versions for r in (run, other_run))
+    assert noted["game_data"] != others["game_data"]
+    assert (noted["grammar"], noted["evaluator"]) == (GRAMMAR_DIGEST, ENGINE)
 
 
 def test_unfinished_games_are_written_anew(tmp_path):
     config = GamesConfig(generated={"count": 2}, splits=("generated_test",))
     (tmp_path / ".games.unfinished" / "json_2.1.1" / "generated_test" / "x").mkdir(parents=True)
-    store = open_games(config, RunDirectory(str(tmp_path)))
+    store = open_games(config, RunDirectory(str(tmp_path)).open(config))
     assert len(select_tasks(config, store)) == 2
 
 

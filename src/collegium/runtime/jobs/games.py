@@ -8,8 +8,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from collegium.core import ConfigError, Task, generator
-from collegium.environments.household import GameStore
+from collegium.core import ConfigError, Task, content_id, generator
+from collegium.environments.household import DOMAIN_DIGEST, ENGINE, GRAMMAR_DIGEST, GameStore
+from collegium.environments.household.formats import sha256
 from collegium.environments.household.generator import write_games
 from collegium.runtime.jobs.configs import GamesConfig, GeneratedGames
 from collegium.store import RunDirectory
@@ -31,13 +32,23 @@ def local_folder(run: RunDirectory, name: str) -> Path:
 def open_games(config: GamesConfig, run: RunDirectory) -> GameStore:
     """Return the games that `config` names, after generating them if it says so.
 
+    Which they are, and who decides what wins them, is noted in the run's attempt.
+
     Raises:
         NotFoundError: There is no such folder of games; the message says what to run.
         ConfigError: Generated games belong into a run directory that is not on a disk.
     """
-    if config.generated is None:
-        return GameStore(Path(config.root).expanduser() if config.root else None)
-    return GameStore(_generate(config.generated, config.splits, local_folder(run, _GAMES)))
+    root = Path(config.root).expanduser() if config.root else None
+    if config.generated is not None:
+        root = _generate(config.generated, config.splits, local_folder(run, _GAMES))
+    store = GameStore(root)
+    run.note_versions(
+        game_data=_digest(config, store),
+        grammar=GRAMMAR_DIGEST,
+        rules=DOMAIN_DIGEST,
+        evaluator=ENGINE,
+    )
+    return store
 
 
 def select_tasks(config: GamesConfig, store: GameStore) -> list[Task]:
@@ -69,6 +80,14 @@ def spread(tasks: Sequence[Task], limit: int | None, seed: int) -> list[Task]:
 def _shuffled(tasks: Sequence[Task], seed: int, kind: str) -> list[Task]:
     order = generator(seed, "tasks", kind).permutation(len(tasks))
     return [tasks[i] for i in order]
+
+
+def _digest(config: GamesConfig, store: GameStore) -> str:
+    """Return one digest of all game files of the configured splits."""
+    tasks = (task for split in config.splits for task in store.tasks(split))
+    return content_id(
+        [[task.split, task.task_id, sha256(store.path(task).read_bytes())] for task in tasks]
+    )
 
 
 def _generate(games: GeneratedGames, splits: Sequence[str], folder: Path) -> Path:

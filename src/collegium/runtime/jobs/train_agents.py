@@ -106,6 +106,7 @@ async def train_agents(
     await asyncio.to_thread(_train_all, shop, progress)
     if config.measured:
         await _measure_all(shop, progress)
+    run.finish()
     return TrainedAgents(adapters=tuple(read_card(shop.folder / name) for name in shop.names))
 
 
