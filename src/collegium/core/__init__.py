@@ -17,7 +17,7 @@ from collegium.core.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from collegium.core.ids import canonical_json, content_id
+from collegium.core.ids import canonical_json, content_id, uuid7
 from collegium.core.records import (
     Agent,
     Chunk,
@@ -74,4 +74,5 @@ __all__ = [
     "content_id",
     "generator",
     "integer_seed",
+    "uuid7",
 ]

@@ -1,4 +1,4 @@
-"""Identity by content: equal content has one id on every machine.
+"""Identity by content: equal content has one id on every machine; events get ids by time.
 
 The canonical form is JSON with sorted keys, no spaces and UTF-8; floats use Python's shortest
 round-trip form, and NaN and infinities are refused.
@@ -7,6 +7,8 @@ round-trip form, and NaN and infinities are refused.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -24,3 +26,11 @@ def canonical_json(value: Json | BaseModel) -> str:
 def content_id(value: Json | BaseModel, *, length: int = 32) -> str:
     """Return the first `length` hex digits of the SHA-256 of the canonical JSON of `value`."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:length]
+
+
+def uuid7(at: datetime, random: bytes) -> UUID:
+    """Return the UUID of version 7 (RFC 9562) for the time `at` and ten random bytes."""
+    milliseconds = int(at.timestamp() * 1000)
+    bits = int.from_bytes(random[:10], "big")
+    top = milliseconds << 80 | 0x7 << 76 | bits >> 68 << 64
+    return UUID(int=top | 0b10 << 62 | bits & (1 << 62) - 1)
