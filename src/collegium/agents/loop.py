@@ -1,10 +1,13 @@
 """The act loop: one agent plays one task until it is solved, the steps are used up, or it breaks.
 
-What the agent does wrong costs the agent steps or ends its episode; what the machinery does wrong
-ends the episode with a machinery stop reason, which no success rate counts. Only a spent budget
+What the agent does wrong, outgrowing its model's context included, costs the agent steps or ends
+its episode; what the machinery does wrong ends the episode with a machinery stop reason, which no
+success rate counts. Only a spent budget
 (`BudgetExceededError`) leaves the loop: it stops the run, not the episode.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from pydantic import Field
@@ -20,10 +23,13 @@ from collegium.core import (
     InvalidInputError,
     Step,
     StopReason,
+    Task,
     Trajectory,
     Usage,
+    Versions,
 )
 from collegium.environments.protocol import Environment, Turn
+from collegium.llm.protocol import PromptTooLongError
 
 
 class LoopConfig(Config):
@@ -74,9 +80,55 @@ async def play(
     return attempt.episode(unit, ending, clock.monotonic() - started)
 
 
+def unplayed(unit: EpisodeUnit, task: Task, versions: Versions, error: str) -> Episode:
+    """Return the row of an attempt at `unit` whose environment could not be opened."""
+    trajectory = Trajectory(
+        task=task,
+        producer=unit.agent_id,
+        initial_observation="",
+        steps=(),
+        success=False,
+        score=0.0,
+        versions=versions,
+    )
+    return _row(unit, trajectory, _Ending(StopReason.ENVIRONMENT_ERROR, error), Usage(), 0.0)
+
+
 class _Ending(NamedTuple):
     reason: StopReason
     error: str = ""
+
+
+def _row(
+    unit: EpisodeUnit,
+    trajectory: Trajectory,
+    ending: _Ending,
+    usage: Usage,
+    seconds: float,
+) -> Episode:
+    return Episode(
+        key=unit.key,
+        arm=unit.arm,
+        partition=unit.partition,
+        offset=unit.offset,
+        seed=unit.seed,
+        trajectory=trajectory,
+        stop_reason=ending.reason,
+        error=ending.error,
+        usage=usage,
+        seconds=seconds,
+    )
+
+
+@contextmanager
+def _environment_at_work() -> Iterator[None]:
+    """Blame the environment for whatever it raises."""
+    try:
+        yield
+    except EnvironmentFailedError:
+        raise
+    except Exception as error:
+        raise EnvironmentFailedError(f"{type(error).__name__}: {error}") from error
 
 
 class _Attempt:
@@ -96,6 +148,8 @@ class _Attempt:
     async def run(self) -> _Ending:
         try:
             return _Ending(await self._play())
+        except PromptTooLongError as error:
+            return _Ending(StopReason.CONTEXT_LIMIT, str(error))
         except EngineError as error:
             return _Ending(StopReason.ENGINE_ERROR, str(error))
         except EnvironmentFailedError as error:
@@ -111,21 +165,11 @@ class _Attempt:
             score=self._score,
             versions=self._environment.versions,
         )
-        return Episode(
-            key=unit.key,
-            arm=unit.arm,
-            partition=unit.partition,
-            offset=unit.offset,
-            seed=unit.seed,
-            trajectory=trajectory,
-            stop_reason=ending.reason,
-            error=ending.error,
-            usage=self._usage,
-            seconds=seconds,
-        )
+        return _row(unit, trajectory, ending, self._usage, seconds)
 
     async def _play(self) -> StopReason:
-        turn = self._environment.reset()
+        with _environment_at_work():
+            turn = self._environment.reset()
         self._initial_observation, self._score = turn.observation, turn.score
         while not (turn.won or turn.done):
             if len(self._steps) == self._config.step_limit:
@@ -136,7 +180,7 @@ class _Attempt:
             self._parse_failures = 0 if decision.action is not None else self._parse_failures + 1
             if self._parse_failures == self._config.parse_failure_limit:
                 return StopReason.PARSE_FAILURE
-            turn = self._carry_out(decision)
+            turn = self._step(decision)
         return StopReason.SOLVED if turn.won else StopReason.AGENT_STOPPED
 
     def _view(self, turn: Turn) -> View:
@@ -163,17 +207,19 @@ class _Attempt:
             withheld |= {then.action for now, then in pairs if now.state_hash == last.state_hash}
         return withheld
 
-    def _carry_out(self, decision: Decision) -> Turn:
+    def _step(self, decision: Decision) -> Turn:
         failed = decision.action is None
         action = self._config.fallback_action if decision.action is None else decision.action
-        turn = self._environment.step(action)
+        with _environment_at_work():
+            turn = self._environment.step(action)
+            state_hash = self._environment.state_hash()
         self._score = turn.score
         self._steps.append(
             Step(
                 action=action,
                 observation=turn.observation,
                 score=turn.score,
-                state_hash=self._environment.state_hash(),
+                state_hash=state_hash,
                 guidance=decision.guidance,
                 retrieved=decision.retrieved,
                 parse_failed=failed,

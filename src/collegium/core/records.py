@@ -29,6 +29,8 @@ class StopReason(StrEnum):
     """The agent used all its steps."""
     PARSE_FAILURE = "parse_failure"
     """The agent's output held no action, too many times in a row."""
+    CONTEXT_LIMIT = "context_limit"
+    """The agent's prompt grew longer than its model can read."""
     AGENT_STOPPED = "agent_stopped"
     """The agent declared itself finished without success."""
     ENVIRONMENT_ERROR = "environment_error"
@@ -206,7 +208,7 @@ class Episode(Record):
     trajectory: Trajectory
     stop_reason: StopReason
     error: str = ""
-    """For machinery failures: what happened."""
+    """For machinery failures and `context_limit`: what happened."""
     usage: Usage = Usage()
     """Everything the episode cost, planner and retrieval calls included."""
     seconds: float = 0.0

@@ -14,7 +14,14 @@ from collegium.llm.configs import (
     build_engine,
     engine_kinds,
 )
-from collegium.llm.protocol import Completion, Engine, EngineLostError, Message, Request
+from collegium.llm.protocol import (
+    Completion,
+    Engine,
+    EngineLostError,
+    Message,
+    PromptTooLongError,
+    Request,
+)
 
 __all__ = [
     "Budget",
@@ -28,6 +35,7 @@ __all__ = [
     "HttpConfig",
     "Message",
     "Prices",
+    "PromptTooLongError",
     "ReplayConfig",
     "Request",
     "VllmConfig",

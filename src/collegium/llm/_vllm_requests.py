@@ -5,12 +5,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from collegium.core import EngineError, InvalidInputError
+from collegium.core import InvalidInputError
 from collegium.llm._vllm_loop import Job
 from collegium.llm.adapters import find_adapter
 from collegium.llm.choices import ChoiceCursor, ChoiceEncoder
 from collegium.llm.configs import VllmConfig
-from collegium.llm.protocol import Message, Request
+from collegium.llm.protocol import Message, PromptTooLongError, Request
 
 
 class RequestEncoder:
@@ -30,7 +30,7 @@ class RequestEncoder:
         """Return the job for `request`; its cursor stands at the start of the choices.
 
         Raises:
-            EngineError: The prompt leaves no room within the model's length.
+            PromptTooLongError: The prompt leaves no room within the model's length.
             InvalidInputError: vLLM does not allow these parameters, or not this adapter.
         """
         lora = self._lora(request)
@@ -41,10 +41,10 @@ class RequestEncoder:
         return Job(ids, self._choice_params(request, paths), lora, ChoiceCursor(paths))
 
     def _prompt_ids(self, prompt: str | tuple[Message, ...], room: int) -> list[int]:
-        """Return the prompt's tokens; raises EngineError unless `room` more fit after them."""
+        """Return the prompt's tokens; raises PromptTooLongError unless `room` more fit in."""
         ids = self._tokenized(prompt)
         if len(ids) + room > self._config.max_model_len:
-            raise EngineError(
+            raise PromptTooLongError(
                 f"a prompt of {len(ids)} tokens leaves no room for {room} more within "
                 f"`max_model_len` {self._config.max_model_len}: shorten it, or raise the limit"
             )

@@ -2,8 +2,9 @@
 
 Rate limits (429), server errors and time-outs are retried on the next root, after a wait that
 doubles or that the server asks for; anything else fails at once. Choices are enforced by vLLM
-servers. Of others, an answer counts if it is one of the choices after stripping white space; it is
-asked for twice at most, and then the request fails: prompt such models for JSON instead.
+servers. Others are not told of them: an answer that is a choice after stripping white space is that
+choice, and any other is returned as it is, for the agent to have missed. Prompt such models for
+JSON, or with the choices in words.
 """
 
 import asyncio
@@ -13,14 +14,15 @@ import os
 import httpx
 from pydantic import SecretStr
 
-from collegium.core import ConfigError, EngineError, Usage
+from collegium.core import ConfigError, EngineError
 from collegium.llm._openai import Call, to_call, to_completion
 from collegium.llm.configs import HttpConfig
-from collegium.llm.protocol import Completion, Request
+from collegium.llm.protocol import Completion, PromptTooLongError, Request
 
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 _SHOWN = 300
-_ANSWERS_ASKED = 2
+_TOO_LONG = ("context_length_exceeded", "maximum context length", "maximum model length")
+"""How OpenAI and vLLM say that a prompt is too long; their answers have no code in common."""
 
 
 class HttpEngine:
@@ -44,29 +46,22 @@ class HttpEngine:
         self._client = httpx.AsyncClient(timeout=config.timeout_s, transport=transport)
 
     async def complete(self, request: Request) -> Completion:
-        """Complete one request; raises EngineError when no server can."""
+        """Complete one request.
+
+        Raises:
+            EngineError: No server can.
+            PromptTooLongError: The server's model cannot read so much.
+        """
         call = to_call(request, self.model, self._config.dialect)
-        if request.choices is None:
-            return to_completion(await self._post(call))
-        return await self._choose(call, request.choices)
+        completion = to_completion(await self._post(call))
+        for choice in request.choices or ():
+            if choice.strip() == completion.text.strip():
+                return completion.model_copy(update={"text": choice, "finish_reason": "stop"})
+        return completion
 
     async def close(self) -> None:
         """Close the connections; safe to call twice."""
         await self._client.aclose()
-
-    async def _choose(self, call: Call, choices: tuple[str, ...]) -> Completion:
-        by_text = {choice.strip(): choice for choice in choices}
-        usage = Usage()
-        for _ in range(_ANSWERS_ASKED):
-            completion = to_completion(await self._post(call))
-            usage += completion.usage
-            choice = by_text.get(completion.text.strip())
-            if choice is not None:
-                return Completion(text=choice, finish_reason="stop", usage=usage)
-        raise EngineError(
-            f"{self.model} answered {completion.text[:_SHOWN]!r}, none of the {len(choices)} "
-            "choices: set `dialect: vllm` if the server is vLLM, else prompt it for JSON"
-        )
 
     async def _post(self, call: Call) -> bytes:
         failure = ""
@@ -82,7 +77,7 @@ class HttpEngine:
                     return response.content
                 failure = f"{url}: HTTP {response.status_code}: {response.text[:_SHOWN]}"
                 if response.status_code not in _RETRIED:
-                    raise EngineError(f"the server refused the request: {failure}")
+                    raise _refusal(response, failure)
                 wait = _retry_after(response, wait)
             if attempt < self._config.retries:
                 await asyncio.sleep(wait)
@@ -108,6 +103,12 @@ class _Pace:
         self._next = at + self._interval_s
         if at > now:
             await asyncio.sleep(at - now)
+
+
+def _refusal(response: httpx.Response, failure: str) -> EngineError:
+    if any(words in response.text for words in _TOO_LONG):
+        return PromptTooLongError(f"the prompt is too long for the server's model: {failure}")
+    return EngineError(f"the server refused the request: {failure}")
 
 
 def _key(config: HttpConfig) -> SecretStr | None:

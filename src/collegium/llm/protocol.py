@@ -15,6 +15,10 @@ class EngineLostError(EngineError):
     """The engine itself is gone: it fails this request and would fail every later one."""
 
 
+class PromptTooLongError(EngineError):
+    """The prompt, with room for an answer, is longer than the model can read: no retry helps."""
+
+
 class Message(Record):
     """One turn of a chat prompt."""
 
@@ -33,7 +37,8 @@ class Request(Record):
     seed: int | None = None
     stop: tuple[str, ...] = ()
     choices: tuple[str, ...] | None = None
-    """If given, the text is exactly one of these."""
+    """If given, the text is exactly one of these; only a server that cannot be held to choices may
+    answer otherwise, and such an answer is the agent's failure."""
     json_schema: dict[str, Any] | None = Field(default=None)
     """If given, the text is JSON that follows this schema."""
 

@@ -17,6 +17,7 @@ from collegium.core import (
     InvalidInputError,
     StopReason,
 )
+from collegium.llm import PromptTooLongError
 
 UNIT = EpisodeUnit(
     arm="no_retrieval",
@@ -126,10 +127,25 @@ def test_a_failed_engine_is_the_machinerys_failure():
     assert len(episode.trajectory.steps) == 1
 
 
-def test_a_failed_environment_is_the_machinerys_failure():
-    episode, _ = played(["go", "break"], broken=EnvironmentFailedError("no browser"))
+def test_a_prompt_that_outgrew_the_model_is_the_agents_failure():
+    episode, _ = played(["go", PromptTooLongError("4097 tokens")])
+    assert episode.stop_reason is StopReason.CONTEXT_LIMIT
+    assert not episode.stop_reason.is_machinery
+    assert episode.error == "4097 tokens"
+    assert len(episode.trajectory.steps) == episode.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (EnvironmentFailedError("no browser"), "no browser"),
+        (KeyError(3), "KeyError: 3"),
+    ],
+)
+def test_a_failed_environment_is_the_machinerys_failure(broken, told):
+    episode, _ = played(["go", "break"], broken=broken)
     assert episode.stop_reason is StopReason.ENVIRONMENT_ERROR
-    assert episode.error == "no browser"
+    assert episode.error == told
 
 
 def test_an_environment_that_cannot_even_start_leaves_a_row():

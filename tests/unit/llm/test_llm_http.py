@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from collegium.core import ConfigError, EngineError, InvalidInputError
-from collegium.llm import Completion, HttpConfig, Request
+from collegium.llm import Completion, HttpConfig, PromptTooLongError, Request
 from collegium.llm.http import HttpEngine
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -73,26 +73,41 @@ def test_server_says_how_long_to_wait() -> None:
     assert complete(handler, backoff_s=3600.0)[0].text == "yes"
 
 
-def test_answer_outside_the_choices_is_asked_twice_and_counted() -> None:
-    texts = iter(["I would look.", " look \n"])
-    request = Request(prompt="?", choices=("look", "wait"))
+@pytest.mark.parametrize(("said", "text"), [(" look \n", "look"), ("I look.", "I look.")])
+def test_a_missed_choice_is_returned_with_its_cost_for_the_agent_to_answer_for(
+    said: str, text: str
+) -> None:
+    calls: list[str] = []
 
-    def handler(_request: httpx.Request) -> httpx.Response:
-        choice = {"text": next(texts), "finish_reason": "stop"}
+    def handler(request: httpx.Request) -> httpx.Response:
+        calls.append(request.url.path)
+        choice = {"text": said, "finish_reason": "stop"}
         return httpx.Response(200, json={"choices": [choice], "usage": {"prompt_tokens": 5}})
 
-    completion = complete(handler, request)[0]
-    assert completion.text == "look"
-    assert completion.usage.calls == 2
-    assert completion.usage.prompt_tokens == 10
+    completion = complete(handler, Request(prompt="?", choices=("look", "wait")))[0]
+    assert completion.text == text
+    assert completion.usage.prompt_tokens == 5
+    assert len(calls) == completion.usage.calls == 1
 
 
-def test_model_that_never_chooses_is_an_engine_error() -> None:
-    def handler(_request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json=FINE)
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "too many tokens", "code": "context_length_exceeded"},
+        {"message": "This model's maximum context length is 4096 tokens. However, ..."},
+        {"message": "The decoder prompt is longer than the maximum model length of 4096."},
+    ],
+)
+def test_a_prompt_too_long_is_told_apart_and_not_sent_again(error: dict[str, str]) -> None:
+    calls: list[str] = []
 
-    with pytest.raises(EngineError, match="none of the 2 choices"):
-        complete(handler, Request(prompt="?", choices=("look", "wait")))
+    def handler(request: httpx.Request) -> httpx.Response:
+        calls.append(request.url.path)
+        return httpx.Response(400, json={"error": error})
+
+    with pytest.raises(PromptTooLongError, match=error["message"][:20]):
+        complete(handler)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(
