@@ -67,6 +67,7 @@ class ArmMetrics(Record):
     steps_solved: Estimate
     """Mean over solved episodes."""
     tokens_per_solved: Estimate
+    """All tokens of these task-runs' episodes; lost attempts are chance, and not the arm's."""
     change: PairedChange | None = None
     """None for the baseline and for reference arms."""
 
@@ -86,9 +87,15 @@ class ArmSummary(ArmMetrics):
     effective_producers: float
     """Of the retrieved guidance; 0 without retrieval."""
     usage: Usage
-    """Everything the arm spent, machinery failures included."""
+    """Everything the arm spent: its episodes, machinery failures included, and `lost`."""
+    lost: Usage
+    """Spent on attempts that are no episode: the machinery ended them and they were made again, or
+    the run was stopped meanwhile."""
     episodes: int
     machinery_failures: int
+    """Episodes whose last attempt the machinery ended."""
+    failed_attempts: int
+    """Attempts that the machinery ended and that were made again."""
     stop_reasons: dict[StopReason, int]
     solved_by_step: tuple[int, ...]
     """solved_by_step[k] = task-runs solved within k steps; the last entry is `solved`."""

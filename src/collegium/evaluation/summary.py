@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
+from typing import NamedTuple
 
 from collegium.core import Episode, Usage
 from collegium.evaluation.growth import GrowthRow, producer_shares
 from collegium.evaluation.metrics import LEVEL, RESAMPLES, PanelMetrics
-from collegium.evaluation.outcomes import Outcome, outcome_of
+from collegium.evaluation.outcomes import LostAttempt, Outcome, outcome_of
 from collegium.evaluation.panel import Panel, compare
 from collegium.evaluation.records import ArmSummary, GroupSummary, Reference, Summary
 from collegium.statistics import effective_number
@@ -17,6 +18,7 @@ from collegium.statistics import effective_number
 def summarise(
     episodes: Iterable[Episode],
     *,
+    lost: Iterable[LostAttempt] = (),
     growth: Sequence[GrowthRow] = (),
     references: Sequence[Reference] = (),
     baseline: str = "no_retrieval",
@@ -26,6 +28,7 @@ def summarise(
 
     Args:
         episodes: of all arms; they are read once and not kept.
+        lost: attempts that are no episode, but cost something.
         growth: the corpus after each partition, if the run has one.
         references: rows measured elsewhere, shown beside.
         baseline: the arm that others are compared with.
@@ -37,9 +40,10 @@ def summarise(
     outcomes = [outcome_of(episode) for episode in episodes]
     comparison = compare(outcomes, baseline)
     panel = comparison.panel
-    arms = _arm_summaries(panel, outcomes, seed, compared=True)
+    everything = _Counted(outcomes, list(lost))
+    arms = _arm_summaries(panel, everything, seed, compared=True)
     for alone in comparison.references:
-        arms += _arm_summaries(alone, outcomes, seed, compared=False)
+        arms += _arm_summaries(alone, everything, seed, compared=False)
     rows = tuple(sorted(growth, key=lambda row: row.partition))
     retrieved = Counter(name for outcome in outcomes for name in outcome.producers)
     corpus = rows[-1].chunks_by_producer if rows else None
@@ -59,16 +63,28 @@ def summarise(
     )
 
 
+class _Counted(NamedTuple):
+    outcomes: list[Outcome]
+    lost: list[LostAttempt]
+
+    def of(self, arm: str) -> "_Counted":
+        return _Counted(
+            [outcome for outcome in self.outcomes if outcome.arm == arm],
+            [attempt for attempt in self.lost if attempt.arm == arm],
+        )
+
+
 def _arm_summaries(
-    panel: Panel, outcomes: Sequence[Outcome], seed: int, *, compared: bool
+    panel: Panel, everything: _Counted, seed: int, *, compared: bool
 ) -> list[ArmSummary]:
     metrics = PanelMetrics(panel, seed=seed, stream="all" if compared else panel.arms[0])
     preferences = metrics.preferences()
     summaries = []
     for index, arm in enumerate(panel.arms):
-        every = [outcome for outcome in outcomes if outcome.arm == arm]
+        every, lost = everything.of(arm)
         producers = Counter(name for outcome in every for name in outcome.producers)
-        usage = _total_usage(every)
+        lost_usage = _total(attempt.usage for attempt in lost)
+        usage = _total(outcome.usage for outcome in every) + lost_usage
         summaries.append(
             ArmSummary(
                 **dict(metrics.arm(index)),
@@ -81,8 +97,10 @@ def _arm_summaries(
                 or 0.0,
                 effective_producers=effective_number(list(producers.values())),
                 usage=usage,
+                lost=lost_usage,
                 episodes=len(every),
                 machinery_failures=sum(o.stop_reason.is_machinery for o in every),
+                failed_attempts=sum(attempt.stop_reason is not None for attempt in lost),
                 stop_reasons=dict(sorted(Counter(o.stop_reason for o in every).items())),
                 solved_by_step=metrics.solved_by_step(index),
             )
@@ -101,8 +119,8 @@ def _group_summaries(
     return tuple(summaries)
 
 
-def _total_usage(outcomes: Sequence[Outcome]) -> Usage:
-    return reduce(add, (outcome.usage for outcome in outcomes), Usage())
+def _total(usages: Iterable[Usage]) -> Usage:
+    return reduce(add, usages, Usage())
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -54,7 +54,7 @@ def result_table(summary: Summary) -> Table:
         Column("won · lost", "task-runs solved by this arm only · by the first arm only"),
         Column("steps", "mean over all episodes"),
         Column("RPP", "return-paired preference, mean over the other compared arms"),
-        Column("tokens / solved", "all tokens spent, over task-runs solved"),
+        Column("tokens / solved", "all tokens of these task-runs' episodes, over those solved"),
     )
     rows = [_result_row(arm) for arm in summary.arms]
     rows += [_reference_row(reference) for reference in summary.references]
@@ -65,7 +65,8 @@ def cost_table(summary: Summary) -> Table:
     """One row an arm: what it spent and how it used the shared memory."""
     columns = (
         Column("arm", numeric=False),
-        Column("tokens", "prompt and completion, planner calls included"),
+        Column("tokens", "prompt and completion, planner calls and lost attempts included"),
+        Column("lost tokens", "of attempts that the machinery ended or a stop of the run cut off"),
         Column("Δ tokens / solved", "relative change to the first arm, paired"),
         Column("cost / solved", "US dollars by the agents' prices; local models cost nothing"),
         Column("steps if solved", "mean over solved episodes"),
@@ -84,11 +85,14 @@ def ending_table(summary: Summary) -> Table:
     columns = [Column("arm", numeric=False), Column("episodes", "all that were stored")]
     columns += [Column(reason) for reason in reasons]
     columns += [Column(reason, "a failure of the machinery, not scored") for reason in failures]
-    columns += [Column("machinery failures", "all kinds; their task-runs are left out")]
+    columns += [
+        Column("machinery failures", "all kinds; their task-runs are left out"),
+        Column("tried again", "attempts that the machinery ended and that were made again"),
+    ]
     rows = []
     for arm in summary.arms:
         counts = [arm.stop_reasons.get(reason, 0) for reason in [*reasons, *failures]]
-        numbers = (arm.episodes, *counts, arm.machinery_failures)
+        numbers = (arm.episodes, *counts, arm.machinery_failures, arm.failed_attempts)
         rows.append((_arm(arm), *map(_count, numbers)))
     return Table("How episodes ended", tuple(columns), tuple(rows))
 
@@ -203,6 +207,7 @@ def _cost_row(arm: ArmSummary) -> tuple[Written, ...]:
     return (
         _arm(arm),
         _count(arm.usage.tokens),
+        _count(arm.lost.tokens),
         written(arm.change.tokens_per_solved, formats.change, " %") if arm.change else _NONE,
         written(arm.cost_per_solved, formats.money),
         written(arm.steps_solved, formats.decimal),

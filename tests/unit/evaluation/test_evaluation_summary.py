@@ -12,7 +12,7 @@ from collegium.core import (
     StopReason,
     Usage,
 )
-from collegium.evaluation import GrowthRow, corpus_growth, read_episodes, summarise
+from collegium.evaluation import GrowthRow, LostAttempt, corpus_growth, read_episodes, summarise
 from collegium.evaluation.published import published_references
 
 GUIDANCE = GuidanceRef(chunk_id="c", producer="expert", rank=1, retrieval_score=0.2, text="t")
@@ -75,6 +75,21 @@ def test_machinery_failure_leaves_the_pair_and_is_counted_apart():
     assert with_failure.compared[1].stop_reasons[StopReason.ENGINE_ERROR] == 1
     assert with_failure.compared[1].success_rate == without.compared[1].success_rate
     assert with_failure.compared[0].solved == without.compared[0].solved
+
+
+def test_lost_attempts_count_in_what_the_arm_spent_and_not_in_its_comparison():
+    spent = Usage(calls=2, prompt_tokens=70, completion_tokens=5, cost=0.5)
+    lost = [
+        LostAttempt(arm="retrieval", usage=spent, stop_reason=StopReason.ENGINE_ERROR),
+        LostAttempt(arm="retrieval", usage=spent),
+    ]
+    base, treated = summarise(_episodes(), lost=lost).arms
+    _, before = summarise(_episodes()).arms
+    assert treated.lost == spent + spent
+    assert treated.usage == before.usage + treated.lost
+    assert (treated.failed_attempts, treated.machinery_failures) == (1, 0)
+    assert (base.failed_attempts, base.lost) == (0, Usage())
+    assert treated.tokens_per_solved == before.tokens_per_solved
 
 
 def test_retried_task_run_counts_its_agent_outcome():

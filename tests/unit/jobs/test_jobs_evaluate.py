@@ -13,8 +13,13 @@ from collegium.core import (
     InvalidInputError,
     NotFoundError,
 )
-from collegium.evaluation import GROWTH, read_episodes
-from collegium.runtime.jobs.episodes import FAILURES, UNFINISHED
+from collegium.evaluation import (
+    FAILED_ATTEMPTS,
+    GROWTH,
+    UNFINISHED_ATTEMPTS,
+    read_episodes,
+    read_lost_attempts,
+)
 from collegium.runtime.jobs.evaluate_agents import check_offsets
 
 
@@ -112,18 +117,70 @@ def test_an_interrupted_run_goes_on_and_counts_each_episode_once(build, evaluate
 def test_failures_of_the_machinery_are_tried_again_and_kept_apart(build, evaluate, host_of):
     build()
     summary, run = evaluate("arms=[no_retrieval]", host=host_of(FailsFirst))
-    failures = list(run.rows(FAILURES))
+    failures = list(run.rows(FAILED_ATTEMPTS))
     assert len(failures) == 8
     assert {row["stop_reason"] for row in failures} == {"engine_error"}
     assert summary.arms[0].machinery_failures == 0
+    assert summary.arms[0].failed_attempts == 8
     assert summary.arms[0].task_runs == 16
+
+
+class FailsThenStops:
+    """Fails the third call of the run, and ends the run at the sixth."""
+
+    def __init__(self, engine):
+        self.model, self._engine, self._calls, self.spent = engine.model, engine, 0, 0
+
+    async def complete(self, request):
+        self._calls += 1
+        if self._calls == 3:
+            raise EngineError("lost")
+        if self._calls == 6:
+            raise Interrupted
+        completion = await self._engine.complete(request)
+        self.spent += completion.usage.tokens
+        return completion
+
+    async def close(self):
+        await self._engine.close()
+
+
+def test_each_attempt_is_counted_once_however_it_ended(build, evaluate, host_of):
+    """A failed attempt, and the next one in flight when the run stops: two rows, no token twice."""
+    build()
+    host = host_of(FailsThenStops)
+    with pytest.raises(Interrupted):
+        evaluate("arms=[no_retrieval]", "execution.concurrency=1", host=host)
+    summary, run = evaluate("arms=[no_retrieval]")
+    lost = list(read_lost_attempts(run))
+    assert [attempt.stop_reason for attempt in lost] == ["engine_error", None]
+    assert [attempt.usage.calls for attempt in lost] == [2, 2]
+    assert sum(attempt.usage.tokens for attempt in lost) == host.started[0].spent
+    (arm,) = summary.arms
+    assert arm.lost == lost[0].usage + lost[1].usage
+    assert arm.usage.tokens == arm.lost.tokens + sum(e.usage.tokens for e in read_episodes(run))
+
+
+def test_a_damaged_game_costs_its_rows_not_the_run(build, evaluate, tmp_path):
+    build()
+    with pytest.raises(BudgetExceededError):
+        evaluate("arms=[no_retrieval]", "execution.budget.max_tokens=0")
+    game = next(Path(tmp_path, "evaluation", "games").rglob("game.tw-pddl"))
+    game.write_bytes(game.read_bytes()[:500])
+    summary, run = evaluate("arms=[no_retrieval]")
+    failed = [e for e in read_episodes(run) if e.stop_reason.is_machinery]
+    assert [e.stop_reason for e in failed] == ["environment_error"] * 2
+    assert {e.trajectory.task.task_id.rsplit("/")[-1] for e in failed} == {game.parent.name}
+    assert "game.tw-pddl" in failed[0].error
+    assert summary.arms[0].machinery_failures == 2
+    assert summary.arms[0].task_runs == 14
 
 
 def test_an_engine_that_never_answers_costs_the_row_not_the_run(build, evaluate):
     build()
     summary, run = evaluate("arms=[no_retrieval,expert]", "engine.breaks=true")
     assert {e.stop_reason for e in read_episodes(run) if e.arm != "expert"} == {"engine_error"}
-    assert len(list(run.rows(FAILURES))) == 16
+    assert len(list(run.rows(FAILED_ATTEMPTS))) == 16
     assert summary.arms[0].machinery_failures == 16
     assert summary.arms[0].task_runs == 0
 
@@ -144,7 +201,7 @@ def test_the_budget_counts_episodes_in_flight_too(build, evaluate):
     with pytest.raises(BudgetExceededError):
         _, run = evaluate("execution.budget.max_tokens=3000")
     _, run = evaluate()
-    unfinished = [row["usage"]["prompt_tokens"] for row in run.rows(UNFINISHED)]
+    unfinished = [row["usage"]["prompt_tokens"] for row in run.rows(UNFINISHED_ATTEMPTS)]
     assert 1 <= len([tokens for tokens in unfinished if tokens]) <= 4
 
 

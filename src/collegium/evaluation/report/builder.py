@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from collegium.core import Episode
 from collegium.evaluation.growth import GROWTH, GrowthRow
-from collegium.evaluation.outcomes import read_episodes
+from collegium.evaluation.outcomes import read_episodes, read_lost_attempts
 from collegium.evaluation.published import published_references
 from collegium.evaluation.records import REFERENCES, Reference, Summary
 from collegium.evaluation.report.figures import figures
@@ -64,7 +64,7 @@ def _render(run: RunDirectory) -> Report:
 def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
     growth = [GrowthRow.model_validate(_without_key(row)) for row in run.rows(GROWTH)]
     measured = [Reference.model_validate(_without_key(row)) for row in run.rows(REFERENCES)]
-    summary = summarise(episodes, growth=growth, references=measured)
+    summary = summarise(episodes, lost=read_lost_attempts(run), growth=growth, references=measured)
     published = published_references(summary.environments)
     return summary.model_copy(update={"references": (*summary.references, *published)})
 

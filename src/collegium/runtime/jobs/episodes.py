@@ -1,33 +1,37 @@
 """Plays the episodes of a run: many at once, each counted once, grouped by the engine they need.
 
-An episode that the machinery ends is tried again; each such try is kept in `FAILURES`, and the last
-one enters the episodes with its machinery stop reason, where no success rate counts it. What was
-stored before a kill is never played again.
+An attempt that the machinery ends is made again and kept in `FAILED_ATTEMPTS`; the last one enters
+the episodes with its machinery stop reason, where no success rate counts it. What was stored before
+a kill is never played again.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial, reduce
+from itertools import chain
 from operator import add
 from typing import Any, NamedTuple
 
-from collegium.agents.loop import play
+from collegium.agents.loop import play, unplayed
 from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, BudgetExceededError, Clock, Episode, Task, Usage
+from collegium.core import Agent, Clock, CorruptDataError, Episode, Task, Usage, Versions
 from collegium.environments.household import GameStore, Household
-from collegium.evaluation import EPISODES
+from collegium.environments.household.game import ENGINE
+from collegium.evaluation import (
+    EPISODES,
+    FAILED_ATTEMPTS,
+    UNFINISHED_ATTEMPTS,
+    LostAttempt,
+    read_episodes,
+    read_lost_attempts,
+)
 from collegium.llm import Budget, BudgetConfig, BudgetedEngine, Engine, EngineSettings, Prices
 from collegium.runtime.jobs.configs import PlayingConfig
 from collegium.runtime.jobs.engines import EnginePool, settings_for
 from collegium.runtime.jobs.progress import Progress
 from collegium.store import RunDirectory
-
-FAILURES = "failed_attempts"
-"""Table of the tries that the machinery ended and that were made again."""
-UNFINISHED = "unfinished"
-"""Table of what was spent on episodes in flight when the run was stopped; a kill leaves none."""
 
 
 class Planned(NamedTuple):
@@ -60,12 +64,9 @@ class EpisodePlayer:
         self._desk = desk
         self._agents = {agent.id: agent for agent in config.agents}
         self._slots = asyncio.Semaphore(config.execution.concurrency)
-        self._attempt = len(desk.run.starts())
+        self._start = len(desk.run.starts())
         self._done = desk.run.keys(EPISODES)
-        tables = (EPISODES, FAILURES, UNFINISHED)
-        usages = (row["usage"] for table in tables for row in desk.run.rows(table))
-        spent = reduce(add, map(Usage.model_validate, usages), Usage())
-        self._budget = Budget(config.execution.budget, spent)
+        self._budget = Budget(config.execution.budget, _spent(desk.run))
 
     async def play(self, planned: Sequence[Planned], policy_of: PolicyOf) -> None:
         """Play the episodes of language-model agents.
@@ -91,7 +92,7 @@ class EpisodePlayer:
     ) -> None:
         """Play the episodes of agents that need no engine."""
         for one in self._open(planned):
-            await self._settle(one, partial(policy_of, one.unit))
+            await self._settle(partial(self._attempt, one, partial(policy_of, one.unit)))
             await asyncio.sleep(0)  # let a signal through
 
     def episodes(self, planned: Iterable[Planned]) -> list[Episode]:
@@ -113,41 +114,65 @@ class EpisodePlayer:
 
         async def play_next() -> None:
             for one in waiting:
-                await self._play_one(one, engine, policy_of)
+                async with self._slots:
+                    await self._settle(partial(self._metered_attempt, one, engine, policy_of))
 
         at_most = min(len(group), self._config.execution.concurrency)
         await all_of(play_next() for _ in range(at_most))
 
-    async def _play_one(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> None:
-        agent = self._agents[one.unit.agent_id]
-        meter = Budget(BudgetConfig())
-        metered = BudgetedEngine(engine, meter, Prices.of(agent))
-        policy = partial(policy_of, one.unit, agent, BudgetedEngine(metered, self._budget))
-        async with self._slots:
-            try:
-                await self._settle(one, policy)
-            except (asyncio.CancelledError, BudgetExceededError):
-                usage = meter.spent.model_dump(mode="json")
-                key = f"{one.unit.key}/{self._attempt}"
-                self._desk.run.append(UNFINISHED, [{"key": key, "usage": usage}])
-                raise
-
-    async def _settle(self, one: Planned, make_policy: Callable[[], Policy]) -> None:
+    async def _settle(self, make_attempt: Callable[[], Awaitable[Episode]]) -> None:
         """Play until the agent, not the machinery, ends the episode, and store that one."""
         for attempt in range(1, self._config.execution.attempts + 1):
-            game = Household(self._store.load(one.task), self._config.grammar)
-            episode = await play(
-                game, make_policy(), one.unit, config=self._config.loop, clock=self._desk.clock
-            )
+            episode = await make_attempt()
             if not episode.stop_reason.is_machinery:
                 break
             if attempt < self._config.execution.attempts:
-                key = f"{episode.key}/{self._attempt}.{attempt}"
+                key = f"{episode.key}/{self._start}.{attempt}"
                 row = episode.model_copy(update={"key": key})
-                self._desk.run.append(FAILURES, [row.model_dump(mode="json")])
+                self._desk.run.append(FAILED_ATTEMPTS, [row.model_dump(mode="json")])
         self._desk.run.append(EPISODES, [episode.model_dump(mode="json")])
         self._done.add(episode.key)
         self._desk.progress.advance(episode)
+
+    async def _metered_attempt(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> Episode:
+        """Play once; all that was spent is counted, also where a step or the episode broke off."""
+        agent = self._agents[one.unit.agent_id]
+        meter = Budget(BudgetConfig())
+        metered = BudgetedEngine(engine, meter, Prices.of(agent))
+        budgeted = BudgetedEngine(metered, self._budget)
+        try:
+            episode = await self._attempt(one, partial(policy_of, one.unit, agent, budgeted))
+        except BaseException:
+            self._store_unfinished(one.unit, meter.spent)
+            raise
+        return episode.model_copy(update={"usage": meter.spent})
+
+    async def _attempt(self, one: Planned, make_policy: Callable[[], Policy]) -> Episode:
+        try:
+            game = self._store.load(one.task)
+        except CorruptDataError as error:
+            grammar = self._config.grammar
+            versions = Versions(game_data="unreadable", grammar=grammar, engine=ENGINE)
+            return unplayed(one.unit, one.task, versions, str(error))
+        return await play(
+            Household(game, self._config.grammar),
+            make_policy(),
+            one.unit,
+            config=self._config.loop,
+            clock=self._desk.clock,
+        )
+
+    def _store_unfinished(self, unit: EpisodeUnit, usage: Usage) -> None:
+        lost = LostAttempt(arm=unit.arm, usage=usage)
+        row = {"key": f"{unit.key}/{self._start}", **lost.model_dump(mode="json")}
+        self._desk.run.append(UNFINISHED_ATTEMPTS, [row])
+
+
+def _spent(run: RunDirectory) -> Usage:
+    """Return what all attempts of all starts have spent so far."""
+    episodes = (episode.usage for episode in read_episodes(run))
+    lost = (attempt.usage for attempt in read_lost_attempts(run))
+    return reduce(add, chain(episodes, lost), Usage())
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
