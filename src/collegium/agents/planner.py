@@ -88,6 +88,7 @@ class LlmPlanner:
                 Message(role="user", content=user),
             ),
             sampling=Sampling(temperature=0.0, max_tokens=_ANSWER_TOKENS),
+            model=self._agent.model,
             adapter=self._agent.adapter,
         )
 

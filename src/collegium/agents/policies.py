@@ -85,6 +85,7 @@ class GuidedPolicy:
         return Request(
             prompt=prompt.text,
             sampling=self._agent.sampling,
+            model=self._agent.model,
             adapter=self._agent.adapter,
             seed=self._step_seed(view),
             stop=prompt.stop,

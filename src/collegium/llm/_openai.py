@@ -20,11 +20,16 @@ class Call(NamedTuple):
 def to_call(request: Request, model: str, dialect: Dialect) -> Call:
     """Return the call for `request`; an adapter is addressed as a model of its own.
 
+    Args:
+        request: What to complete.
+        model: Model of requests that name none.
+        dialect: Whose extensions the server knows.
+
     Raises:
         InvalidInputError: The request cannot be said in this dialect.
     """
     body: dict[str, Any] = {
-        "model": request.adapter or model,
+        "model": request.adapter or request.model or model,
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
         "max_tokens": request.sampling.max_tokens,

@@ -107,7 +107,7 @@ class HttpConfig(EngineSettings):
 
     kind: Literal["http"] = "http"
     model: str
-    """Name of the model as the servers know it."""
+    """Model of requests that name none, as the servers know it; agents name their own."""
     base_urls: tuple[str, ...] = Field(min_length=1)
     """Roots of the servers' API, such as `http://host:8000/v1`; requests go round."""
     dialect: Literal["openai", "vllm"] = "openai"

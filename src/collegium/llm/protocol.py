@@ -32,6 +32,8 @@ class Request(Record):
     prompt: str | tuple[Message, ...]
     """Plain text is continued as it is; messages go through the model's chat template."""
     sampling: Sampling = Sampling()
+    model: str | None = None
+    """Model by name, for engines that serve several; others serve the one they have."""
     adapter: str | None = None
     """LoRA adapter by name or path, for engines that serve adapters per request."""
     seed: int | None = None

@@ -51,7 +51,7 @@ def test_on_cpus_an_engine_serves_one_adapter_on_gpus_all():
     lora = VllmConfig(lora=True)
     assert [e.model for e in engines_needed(lora, [PLAIN, TUNED, OTHER])] == ["m", "n"]
     remote = HttpConfig(model="each agent's own", base_urls=("http://host/v1",))
-    assert settings_for(remote, OTHER).model == "n"
+    assert engines_needed(remote, [PLAIN, TUNED, OTHER]) == [remote]
     replay = ReplayConfig(path="recording.jsonl")
     assert settings_for(replay, OTHER) == replay
 
@@ -66,7 +66,7 @@ def test_engines_side_by_side_by_default():
     assert side_by_side(playing(VllmConfig(lora=True))) == 1
     assert side_by_side(playing(VllmConfig(), (PLAIN, PLAIN), engines_side_by_side=5)) == 1
     remote = HttpConfig(model="each agent's own", base_urls=("http://host/v1",))
-    assert side_by_side(playing(remote)) == 2
+    assert side_by_side(playing(remote)) == 1
 
 
 def test_one_at_a_time_ends_the_idle_engine_first():

@@ -131,8 +131,20 @@ def test_adapter_is_a_model_of_its_own() -> None:
         models.append(json.loads(request.content)["model"])
         return httpx.Response(200, json=FINE)
 
-    complete(handler, Request(prompt="?", adapter="cook"))
+    complete(handler, Request(prompt="?", model="large", adapter="cook"))
     assert models == ["cook"]
+
+
+def test_one_client_serves_the_model_that_each_request_names() -> None:
+    models: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        models.append(json.loads(request.content)["model"])
+        return httpx.Response(200, json=FINE)
+
+    complete(handler, Request(prompt="?", model="large"))
+    complete(handler, Request(prompt="?"))
+    assert models == ["large", "m"]
 
 
 def test_schema_on_plain_text_needs_the_vllm_dialect() -> None:

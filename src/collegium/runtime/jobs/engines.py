@@ -1,7 +1,7 @@
 """Which engine serves which agent, and how many engines are alive at once.
 
 On CPUs an engine serves one model with one adapter merged into it; on GPUs (`lora: true`) one model
-with any adapter; a client of remote servers one model. Agents are therefore played in groups, and
+with any adapter; a client of remote servers any model, so that one rate limit holds for all. Agents are therefore played in groups, and
 an engine stays alive after its group until another needs its place, so that a population that fits
 side by side is started once.
 """
@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 import psutil
 
 from collegium.core import Agent
-from collegium.llm import Engine, EngineSettings, HttpConfig, VllmConfig
+from collegium.llm import Engine, EngineSettings, VllmConfig
 from collegium.runtime.jobs.configs import PlayingConfig
 
 _MOST_SIDE_BY_SIDE = 2
@@ -31,7 +31,7 @@ def settings_for(engine: EngineSettings, agent: Agent) -> EngineSettings:
     match engine:
         case VllmConfig(lora=False):
             return engine.model_copy(update={"model": agent.model, "adapter": agent.adapter})
-        case VllmConfig() | HttpConfig():
+        case VllmConfig():
             return engine.model_copy(update={"model": agent.model})
         case _:
             return engine

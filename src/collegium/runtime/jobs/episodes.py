@@ -17,8 +17,7 @@ from collegium.agents.loop import play, unplayed
 from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
 from collegium.core import Agent, Clock, CorruptDataError, Episode, Task, Usage, Versions
-from collegium.environments.household import GameStore, Household
-from collegium.environments.household.game import ENGINE
+from collegium.environments.household import ENGINE, GameStore, Household
 from collegium.evaluation import (
     EPISODES,
     FAILED_ATTEMPTS,
