@@ -46,18 +46,17 @@ class Silent:
 
 
 class Tally:
-    """Counts episodes, and tells from the pace of the present stage how long the rest will take."""
+    """Counts the episodes of one stage, and tells from their pace how long the rest will take.
+
+    The pace is measured from the first episode on: what came before was the start of engines.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.total = 0
         self.stored = 0
         self.solved = 0
-        self.restart()
-
-    def restart(self) -> None:
-        """Measure the pace anew."""
-        self._started = self._clock.monotonic()
+        self._first: float | None = None
         self._played = 0
         self._steps = 0
 
@@ -70,13 +69,16 @@ class Tally:
         """Count an episode."""
         self.stored += 1
         self.solved += episode.trajectory.success
+        if self._first is None:
+            self._first = self._clock.monotonic()
+            return
         self._played += 1
         self._steps += len(episode.trajectory.steps)
 
     @property
     def text(self) -> str:
-        """What this attempt solved, its pace, and the expected time left."""
-        seconds = self._clock.monotonic() - self._started
+        """What was solved in this stage and attempt, the pace, and the expected time left."""
+        seconds = 0.0 if self._first is None else self._clock.monotonic() - self._first
         if not self._played or not seconds:
             return f"{self.solved} solved"
         left = seconds / self._played * (self.total - self.stored)
@@ -113,7 +115,7 @@ class ConsoleProgress:
     def stage(self, name: str) -> None:
         """Name what is being done now."""
         self._name = name
-        self.tally.restart()
+        self.tally = Tally(self._clock)
         self._bar.update(self._line, description=name)
         if not self._console.is_terminal:
             self._console.print(name, highlight=False, markup=False)
