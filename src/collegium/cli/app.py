@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from collegium.cli import adapters, bench, data, doctor, report, run
+from collegium.cli import adapters, bench, data, doctor, report, run, sharing
 from collegium.cli.exit_codes import epilog
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app.command()(run.run)
 app.command()(report.report)
 app.command()(bench.bench)
 app.command()(adapters.adapters)
+app.command()(sharing.push)
+app.command()(sharing.pull)
 app.add_typer(data.app, name="data")
 
 

@@ -20,7 +20,6 @@ go of however that process ends, keeps others out.
 """
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -41,10 +40,12 @@ from collegium.core import (
 )
 from collegium.store.attempts import Attempt, new_attempt, read_attempt
 from collegium.store.files import write_whole
+from collegium.store.manifest import Manifest
 from collegium.store.tables import Row, parse_row, to_lines, to_parquet
 
 _STAMP = "%Y%m%dT%H%M%S%f"
-_REMADE = ("manifest.json", "report.html", "summary.json", "vectors/")
+_MANIFEST = "manifest.json"
+_REMADE = (_MANIFEST, "report.html", "summary.json", "vectors/")
 """What may be made again from the rest at any time, so no manifest can vouch for it."""
 
 
@@ -176,8 +177,20 @@ class RunDirectory:
             rows = list(self.rows(name))
             self.write_bytes(f"tables/{name}.parquet", to_parquet(rows))
             tables[name] = len(rows)
-        manifest = {"schema_version": 1, "rows": tables, "files": self._digests()}
-        self.write_text("manifest.json", json.dumps(manifest, indent=1))
+        manifest = Manifest(rows=tables, files=self._digests())
+        self.write_text(_MANIFEST, manifest.model_dump_json(indent=1))
+
+    def manifest(self) -> Manifest:
+        """Return what the finished run consists of.
+
+        Raises:
+            NotFoundError: There is no such run, or it is not finished.
+            CorruptDataError: The manifest cannot be read.
+        """
+        if not self.exists(_MANIFEST):
+            self.read_text("digest.txt")  # tells that this is no run directory
+            raise NotFoundError(f"{self.path} is not finished: resume it")
+        return Manifest.parse(self.read_text(_MANIFEST), self.path)
 
     def _digests(self) -> dict[str, str]:
         """Return the SHA-256 of each file by its name below the run directory."""
@@ -204,11 +217,15 @@ class RunDirectory:
 
     def read_text(self, name: str) -> str:
         """Return a file's text; raises NotFoundError naming the path."""
+        return self.read_bytes(name).decode()
+
+    def read_bytes(self, name: str) -> bytes:
+        """Return a file's content; raises NotFoundError naming the path."""
         target = self._at(*name.split("/"))
         if not self._fs.exists(target):
             raise NotFoundError(f"{self.path} has no {name}: is it a run directory?")
-        text: str = self._fs.read_text(target)
-        return text
+        data: bytes = self._fs.cat_file(target)
+        return data
 
     def exists(self, name: str) -> bool:
         """Return whether the file is there."""

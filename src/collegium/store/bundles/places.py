@@ -9,7 +9,12 @@ from typing import Any, Protocol
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from collegium.core import InvalidInputError, MissingDependencyError, NotFoundError
+from collegium.core import (
+    InvalidInputError,
+    MissingDependencyError,
+    NotFoundError,
+    UnavailableError,
+)
 from collegium.store.bundles.record import MANIFEST, Bundle
 from collegium.store.files import write_whole
 
@@ -24,7 +29,7 @@ class Place(Protocol):
 
         Raises:
             CorruptDataError: Its `bundle.json` cannot be read.
-            NotFoundError: The place cannot be reached.
+            UnavailableError: The place cannot be reached.
         """
         ...
 
@@ -117,7 +122,7 @@ def _told(address: str) -> Iterator[None]:
     except FileNotFoundError:
         raise NotFoundError(f"{address} is not there: check the address, or push again") from None
     except OSError as error:
-        raise NotFoundError(f"{address} cannot be reached: {error}") from error
+        raise UnavailableError(f"{address} cannot be read or written: {error}") from error
     except ImportError as error:
         raise MissingDependencyError(f"{address}: {error}") from None
     except ValueError as error:

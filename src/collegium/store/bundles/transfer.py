@@ -44,7 +44,7 @@ def push(place: Place, kind: str, name: str, files: Mapping[str, Path]) -> Pushe
 
     Raises:
         InvalidInputError: The place holds something else, or a file cannot be named.
-        NotFoundError: The place cannot be reached.
+        UnavailableError: The place cannot be reached.
     """
     bundle = Bundle.of(kind, name, files)
     there = place.read()
