@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from collegium.core import ConfigError
 from collegium.llm.finetune.configs import Progress, TrainingConfig
 from collegium.llm.finetune.examples import Branch, Example, Piece, encode
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from collegium.llm.finetune.attention import use_matmul_attention  # noqa: E402
-from collegium.llm.finetune.lora import add_lora, save_adapter  # noqa: E402
+from collegium.llm.finetune.lora import LoraLinear, add_lora, save_adapter  # noqa: E402
 from collegium.llm.finetune.training import batches, train  # noqa: E402
 
 
@@ -20,9 +21,10 @@ def letters(text):
     return [ord(letter) % 60 for letter in text]
 
 
-def small_model():
+def small_model(kind="Llama"):
+    """A Llama without biases, or a Qwen2, whose q, k and v have some."""
     torch.manual_seed(0)
-    config = transformers.LlamaConfig(
+    config = getattr(transformers, f"{kind}Config")(
         vocab_size=64,
         hidden_size=32,
         intermediate_size=48,
@@ -31,7 +33,11 @@ def small_model():
         num_key_value_heads=2,
         initializer_range=0.3,
     )
-    return transformers.LlamaForCausalLM(config)
+    model = getattr(transformers, f"{kind}ForCausalLM")(config)
+    for name, weight in model.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.normal_(weight, std=0.3)
+    return model
 
 
 TREE = Example(
@@ -93,8 +99,9 @@ def test_training_learns_and_leaves_the_base_weights_alone():
         model,
         [encode(TREE, letters)] * 4,
         config,
+        checkpoints={},
         on_progress=seen.append,
-        on_checkpoint=lambda share, layers: None,
+        on_checkpoint=lambda name, layers: None,
     )
     assert result.losses[-1] < 0.2 * result.losses[0]
     assert torch.equal(before, model.model.layers[0].mlp.up_proj.weight)
@@ -102,15 +109,43 @@ def test_training_learns_and_leaves_the_base_weights_alone():
 
 
 def test_checkpoints_come_at_their_share_of_the_run():
-    shares = []
+    names = []
+    steps = []
     train(
         small_model(),
         [encode(TREE, letters)] * 10,
-        TrainingConfig(rank=2, batch_tokens=60, checkpoints=(0.5, 0.1)),
-        on_progress=lambda progress: None,
-        on_checkpoint=lambda share, layers: shares.append(share),
+        TrainingConfig(rank=2, batch_tokens=60),
+        checkpoints={"half": 0.5, "twin": 0.5, "tenth": 0.1},
+        on_progress=lambda progress: steps.append(progress.step),
+        on_checkpoint=lambda name, layers: names.append((name, steps[-1])),
     )
-    assert shares == [0.1, 0.5]
+    assert names == [("tenth", 1), ("half", 5), ("twin", 5)]
+
+
+def test_a_device_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match=r"training\.device is cuda"):
+        train(
+            small_model(),
+            [encode(TREE, letters)],
+            TrainingConfig(device="cuda"),
+            checkpoints={},
+            on_progress=lambda progress: None,
+            on_checkpoint=lambda name, layers: None,
+        )
+
+
+def test_the_layer_is_the_formula_and_so_are_its_gradients():
+    torch.manual_seed(3)
+    base = torch.nn.Linear(5, 3)
+    layer = LoraLinear(base, 2, 8.0, torch.Generator().manual_seed(1))
+    torch.nn.init.normal_(layer.lora_b)
+    x = torch.randn(2, 4, 5, requires_grad=True)
+    plain = base(x) + 4.0 * (x @ layer.lora_a.t()) @ layer.lora_b.t()
+    torch.testing.assert_close(layer(x), plain)
+    inputs = (x, layer.lora_a, layer.lora_b)
+    ours = torch.autograd.grad(layer(x).square().sum(), inputs)
+    torch.testing.assert_close(ours, torch.autograd.grad(plain.square().sum(), inputs))
 
 
 def test_every_example_is_in_one_batch_of_an_epoch():
@@ -121,9 +156,10 @@ def test_every_example_is_in_one_batch_of_an_epoch():
     assert max(map(len, packed)) == 3
 
 
-def test_the_adapter_file_gives_the_trained_model_when_peft_reads_it(tmp_path):
+@pytest.mark.parametrize("kind", ["Llama", "Qwen2"])
+def test_the_adapter_file_gives_the_trained_model_when_peft_reads_it(tmp_path, kind):
     peft = pytest.importorskip("peft")
-    model = small_model()
+    model = small_model(kind)
     layers = add_lora(model, 4, 8.0, seed=1)
     for layer in layers.values():
         torch.nn.init.normal_(layer.lora_b, std=0.02)
@@ -133,5 +169,5 @@ def test_the_adapter_file_gives_the_trained_model_when_peft_reads_it(tmp_path):
     ours = model(tokens).logits
     save_adapter(layers, tmp_path, base_model="tiny", rank=4, alpha=8.0)
     assert json.loads((tmp_path / "adapter_config.json").read_text())["r"] == 4
-    theirs = peft.PeftModel.from_pretrained(small_model(), tmp_path)(tokens).logits
+    theirs = peft.PeftModel.from_pretrained(small_model(kind), tmp_path)(tokens).logits
     torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-3)

@@ -1,6 +1,6 @@
 """How an adapter is trained, and how far a training is; imports no torch."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -22,9 +22,9 @@ class TrainingConfig(Config):
     """Most tokens of a batch, padding included."""
     epochs: int = Field(default=1, gt=0)
     """Passes over the examples, each newly shuffled."""
-    checkpoints: tuple[float, ...] = ()
-    """Shares of the run, in (0, 1), at which the adapter is saved too."""
-    threads: int | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where it is trained; `auto` takes the GPU where there is one."""
+    threads: int | None = Field(default=None, gt=0)
     """Torch threads; None leaves torch's own choice."""
     seed: int = 0
     """Seed of the first weights and of the order of the batches."""

@@ -67,38 +67,47 @@ class Encoded:
 
 def encode(example: Example, tokenize: Callable[[str], Sequence[int]]) -> Encoded:
     """Return the tree's arrays; pieces are tokenised one by one, so they must end at a newline."""
-    tokens: list[int] = []
-    lanes: list[int] = []
-    anchors: list[int] = []
-    positions: list[int] = []
-    targets: list[tuple[int, int]] = []
-    ends = [0]
-
-    def put(pieces: Sequence[Piece], lane: int, anchor: int) -> None:
-        previous = anchor - 1
-        for piece in pieces:
-            for token in tokenize(piece.text):
-                if piece.train and previous >= 0:
-                    targets.append((previous, len(tokens)))
-                previous = len(tokens)
-                position = positions[anchor - 1] + 1 if anchor and lane else 0
-                own = len(tokens) - start
-                positions.append(position + own if lane else own)
-                tokens.append(token)
-                lanes.append(lane)
-                anchors.append(anchor)
-            if lane == 0:
-                ends.append(len(tokens))
-
-    start = 0
-    put(example.trunk, 0, 0)
+    writer = _Writer(tokenize)
+    ends = [0, *writer.put(example.trunk, lane=0, anchor=0)]
     for number, branch in enumerate(example.branches, 1):
-        start = len(tokens)
-        put(branch.pieces, number, ends[branch.after])
-    return Encoded(
-        np.array(tokens, np.int64),
-        np.array(positions, np.int64),
-        np.array(lanes, np.int64),
-        np.array(anchors, np.int64),
-        np.array(targets, np.int64).reshape(-1, 2),
-    )
+        writer.put(branch.pieces, lane=number, anchor=ends[branch.after])
+    return writer.written()
+
+
+class _Writer:
+    """Writes one lane of a tree after the other."""
+
+    def __init__(self, tokenize: Callable[[str], Sequence[int]]) -> None:
+        self._tokenize = tokenize
+        self._tokens: list[int] = []
+        self._positions: list[int] = []
+        self._lanes: list[int] = []
+        self._anchors: list[int] = []
+        self._targets: list[tuple[int, int]] = []
+
+    def put(self, pieces: Sequence[Piece], *, lane: int, anchor: int) -> list[int]:
+        """Write a lane that goes on after `anchor` trunk tokens; return where its pieces end."""
+        start = len(self._tokens)
+        ends = []
+        for piece in pieces:
+            for token in self._tokenize(piece.text):
+                here = len(self._tokens)
+                before = here - 1 if here > start else anchor - 1
+                if piece.train and before >= 0:
+                    self._targets.append((before, here))
+                self._tokens.append(token)
+                self._positions.append(anchor + here - start)
+            ends.append(len(self._tokens))
+        self._lanes += [lane] * (len(self._tokens) - start)
+        self._anchors += [anchor] * (len(self._tokens) - start)
+        return ends
+
+    def written(self) -> Encoded:
+        """Return the arrays."""
+        return Encoded(
+            np.array(self._tokens, np.int64),
+            np.array(self._positions, np.int64),
+            np.array(self._lanes, np.int64),
+            np.array(self._anchors, np.int64),
+            np.array(self._targets, np.int64).reshape(-1, 2),
+        )
