@@ -6,15 +6,17 @@ of tasks is shuffled once; a second pass over them plays the expert with other n
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from collegium.agents.transcript import TranscriptFormat
 from collegium.config import Config
-from collegium.core import Chunk, Guidance, Task, generator, integer_seed
+from collegium.core import Chunk, Guidance, InvalidInputError, Task, generator, integer_seed
 from collegium.environments.household.engine import Household
+from collegium.environments.household.goals import TaskType
 from collegium.environments.household.store import GameStore
 from collegium.experience.demonstrations import (
     TREATMENTS,
@@ -26,6 +28,7 @@ from collegium.experience.demonstrations import (
     guide,
 )
 from collegium.experience.memory import Snapshot
+from collegium.experience.retrieval import RetrievalConfig
 from collegium.llm.finetune.examples import Encoded, Example, encode
 
 _AT_ONCE = 64
@@ -35,8 +38,8 @@ _AT_ONCE = 64
 class CurriculumConfig(Config):
     """What one adapter sees."""
 
-    task_types: tuple[str, ...]
-    """Only episodes of these task types."""
+    task_types: tuple[TaskType, ...] = Field(min_length=1)
+    """Only episodes of these task types, each named once."""
     tokens: int = Field(gt=0)
     """Stop adding examples at this many tokens."""
     noisy_share: float = Field(default=0.5, ge=0, le=1)
@@ -54,6 +57,28 @@ class CurriculumConfig(Config):
     seed: int = 0
     """Seed of the choice of games and of everything random in the examples."""
 
+    @field_validator("task_types")
+    @classmethod
+    def _each_once(cls, kinds: tuple[TaskType, ...]) -> tuple[TaskType, ...]:
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("a task type is named twice: name each one once")
+        return kinds
+
+
+class Material(NamedTuple):
+    """What all adapters of a run learn from."""
+
+    tasks: Sequence[Task]
+    """To be trained on."""
+    store: GameStore
+    memory: Snapshot
+    """Where guidance comes from."""
+    retrieval: RetrievalConfig
+    """What a retrieval may return: as when the adapter will act."""
+    grammar: str
+    text: TranscriptFormat
+    tokenize: Callable[[str], Sequence[int]]
+
 
 def set_aside(tasks: Sequence[Task], count: int, seed: int) -> tuple[list[Task], list[Task]]:
     """Return (tasks to train on, `count` tasks that are not); the same for all adapters."""
@@ -61,27 +86,23 @@ def set_aside(tasks: Sequence[Task], count: int, seed: int) -> tuple[list[Task],
     return [tasks[i] for i in order[count:]], [tasks[i] for i in order[:count]]
 
 
-def build_curriculum(
-    tasks: Sequence[Task],
-    store: GameStore,
-    memory: Snapshot,
-    grammar: str,
-    text: TranscriptFormat,
-    tokenize: Callable[[str], Sequence[int]],
-    config: CurriculumConfig,
-) -> list[Encoded]:
-    """Return encoded examples up to the token budget; deterministic under the seed."""
+def build_curriculum(material: Material, config: CurriculumConfig) -> list[Encoded]:
+    """Return encoded examples up to the token budget; deterministic under the seed.
+
+    Raises:
+        InvalidInputError: No task is of the configured types, or the expert wins none of them.
+    """
     rng = generator(config.seed, "curriculum", *config.task_types)
-    builder = _Builder(list(memory.chunks()), text, config, rng)
+    builder = _Builder(list(material.memory.chunks()), material.text, config, rng)
     encoded: list[Encoded] = []
     spent = 0
-    episodes = _episodes(tasks, store, config, rng)
+    episodes = _episodes(material, config, rng)
     while spent < config.tokens:
         group = [next(episodes) for _ in range(_AT_ONCE)]
         guided = [moments if rng.random() < config.guided_share else () for moments in group]
-        shown = asyncio.run(_guide_all(guided, memory, grammar))
+        shown = asyncio.run(_guide_all(guided, material))
         for moments, guidance in zip(group, shown, strict=True):
-            example = encode(builder.build(moments, guidance), tokenize)
+            example = encode(builder.build(moments, guidance), material.tokenize)
             if spent < config.tokens:
                 encoded.append(example)
                 spent += len(example)
@@ -89,26 +110,33 @@ def build_curriculum(
 
 
 def _episodes(
-    tasks: Sequence[Task], store: GameStore, config: CurriculumConfig, rng: np.random.Generator
+    material: Material, config: CurriculumConfig, rng: np.random.Generator
 ) -> Iterator[tuple[Moment, ...]]:
-    wanted = [task for task in tasks if task.task_type in config.task_types]
-    for number in range(1_000_000):
-        place = number % len(wanted)
-        if place == 0:
-            order = rng.permutation(len(wanted))
-        task = wanted[order[place]]
-        noise = config.noise if rng.random() < config.noisy_share else 0.0
-        seed = integer_seed(config.seed, "expert", number) >> 1
-        moments = demonstrate(Household(store.load(task)), seed=seed, noise=noise)
-        if moments:
-            yield moments
+    """Yield episodes that the expert wins, pass after pass over the tasks."""
+    wanted = [task for task in material.tasks if task.task_type in config.task_types]
+    won = bool(wanted)
+    for start in count(step=max(1, len(wanted))):
+        if not won:
+            raise InvalidInputError(
+                f"the expert wins none of the {len(wanted)} tasks of the types "
+                f"{', '.join(config.task_types)}: choose other types, or more games"
+            )
+        won = False
+        for number, place in enumerate(rng.permutation(len(wanted)), start):
+            noise = config.noise if rng.random() < config.noisy_share else 0.0
+            seed = integer_seed(config.seed, "expert", number) >> 1
+            game = Household(material.store.load(wanted[place]))
+            if moments := demonstrate(game, seed=seed, noise=noise):
+                won = True
+                yield moments
 
 
 async def _guide_all(
-    group: Sequence[Sequence[Moment]], memory: Snapshot, grammar: str
+    group: Sequence[Sequence[Moment]], material: Material
 ) -> list[list[Guidance | None]]:
-    source = memory.retriever()
-    return list(await asyncio.gather(*(guide(moments, source, grammar) for moments in group)))
+    source = material.memory.retriever(material.retrieval)
+    guided = (guide(moments, source, material.grammar) for moments in group)
+    return list(await asyncio.gather(*guided))
 
 
 class _Builder(NamedTuple):

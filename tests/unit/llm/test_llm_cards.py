@@ -60,3 +60,16 @@ def test_each_shipped_adapter_agrees_with_its_card(name: str) -> None:
     import collegium.llm.adapters as package
 
     assert verify_adapter(Path(package.__file__).parent / name).name == name
+
+
+def test_a_card_cut_off_leaves_the_old_one(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_: int) -> None:
+        raise KeyboardInterrupt
+
+    before = read_card(adapter)
+    about = before.model_dump(exclude={"files", "seed"})
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            write_card(adapter, **about, seed=2)
+    assert verify_adapter(adapter) == before

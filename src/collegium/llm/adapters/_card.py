@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from collegium.core import CorruptDataError, NotFoundError, Record
 from collegium.llm._cache import file_digest
 from collegium.llm.adapters._find import CONFIG, WEIGHTS
+from collegium.store.files import write_text
 
 CARD = "card.json"
 
@@ -24,6 +25,8 @@ class AdapterCard(Record):
     seed: int
     command: str = ""
     """What made it."""
+    config_digest: str = ""
+    """Of the configuration of the run that made it."""
     curriculum: dict[str, Any] = Field(default_factory=dict)
     """How its examples were chosen, such as task types and share with guidance."""
     training: dict[str, Any] = Field(default_factory=dict)
@@ -42,13 +45,15 @@ class AdapterCard(Record):
 def write_card(folder: Path, **about: Any) -> AdapterCard:
     """Write the card of the adapter in `folder`, with the digests of its files, and return it.
 
+    It appears whole, and is written last: an adapter that has a card is finished.
+
     Args:
         folder: Holds the adapter in PEFT's format.
         about: Fields of `AdapterCard`; the name is the folder's unless given.
     """
     digests = {name: file_digest(folder / name) for name in (WEIGHTS, CONFIG)}
     card = AdapterCard(**{"name": folder.name, **about, "files": digests})
-    (folder / CARD).write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    write_text(folder / CARD, card.model_dump_json(indent=1) + "\n")
     return card
 
 

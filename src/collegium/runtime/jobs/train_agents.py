@@ -7,36 +7,25 @@ trained anew, with the same result.
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from collegium.agents.policies import GuidedPolicy
 from collegium.agents.transcript import TranscriptFormat
-from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, Episode, Record, Sampling, SystemClock, Task
+from collegium.config import digest
+from collegium.core import Record, Task
 from collegium.embedding import CachedEmbedder, EmbedderConfig, MiniLMConfig, build_embedder
 from collegium.environments.household import GameStore, Grammar
 from collegium.environments.household.short import HouseholdText
-from collegium.experience import ExperienceMemory, Snapshot, expert_trajectories
-from collegium.experience.curriculum import build_curriculum, set_aside
+from collegium.experience import ExperienceMemory, RetrievalConfig, Snapshot, expert_trajectories
+from collegium.experience.curriculum import Material, build_curriculum, set_aside
 from collegium.llm import EngineConfig, VllmConfig
-from collegium.llm.adapters import AdapterCard, read_card, write_card
+from collegium.llm.adapters import AdapterCard, read_card
 from collegium.llm.models import DEFAULT_MODEL, resolve_model
-from collegium.runtime.jobs.configs import (
-    NO_RETRIEVAL,
-    ExecutionConfig,
-    GamesConfig,
-    JobConfig,
-    PlayingConfig,
-)
-from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
-from collegium.runtime.jobs.formats import build_format
+from collegium.runtime.jobs.configs import ExecutionConfig, GamesConfig, JobConfig
 from collegium.runtime.jobs.games import local_folder, open_games, select_tasks, spread
-from collegium.runtime.jobs.hosting import hosted_engines
+from collegium.runtime.jobs.measuring import MeasuringRoom, measure_adapters
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.runtime.jobs.training import AdapterPlan, Shown, TrainingRoom, train_adapter
 from collegium.store import RunDirectory
@@ -59,7 +48,9 @@ class TrainAgentsConfig(JobConfig):
     memory_episodes: int = Field(default=500, gt=0)
     """The expert's episodes that guidance is retrieved from while training."""
     embedder: EmbedderConfig = MiniLMConfig()
-    """Embeds keys and queries."""
+    """Embeds keys and queries: best the one of the memory that the adapters will act with."""
+    retrieval: RetrievalConfig = RetrievalConfig()
+    """What a retrieval may return: best as when the adapters will act."""
     adapters: tuple[AdapterPlan, ...] = Field(min_length=1)
     """The adapters, trained one after the other."""
     engine: EngineConfig = VllmConfig()
@@ -68,6 +59,14 @@ class TrainAgentsConfig(JobConfig):
     """Chooses the games set aside."""
     execution: ExecutionConfig = Field(default=ExecutionConfig(), exclude=True)
     """How the measuring is carried out; left out of the run's digest."""
+
+    @field_validator("adapters")
+    @classmethod
+    def _names_differ(cls, adapters: tuple[AdapterPlan, ...]) -> tuple[AdapterPlan, ...]:
+        names = [name for plan in adapters for name in plan.names]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"adapters of one name would overwrite each other: {twice}")
+        return adapters
 
 
 class TrainedAgents(Record):
@@ -89,7 +88,7 @@ class _Workshop(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return [n for plan in self.config.adapters for n in (*plan.earlier, plan.name)]
+        return [name for plan in self.config.adapters for name in plan.names]
 
 
 async def train_agents(
@@ -105,7 +104,11 @@ async def train_agents(
     shop = _Workshop(config, run, store, train, aside)
     await asyncio.to_thread(_train_all, shop, progress)
     if config.measured:
-        await _measure_all(shop, progress)
+        await measure_adapters(
+            [shop.folder / name for name in shop.names],
+            spread(aside, config.measured, config.seed),
+            MeasuringRoom(config.model, config.engine, config.execution, store, run, progress),
+        )
     run.finish()
     return TrainedAgents(adapters=tuple(read_card(shop.folder / name) for name in shop.names))
 
@@ -115,24 +118,30 @@ def _train_all(shop: _Workshop, progress: Shown) -> None:
     if not plans:
         return
     progress.stage("memory for training")
-    memory = _memory(shop)
-    room = TrainingRoom(
-        model=shop.config.model,
-        folder=shop.folder,
-        about={"games_set_aside": len(shop.aside)},
+    material = Material(
+        tasks=shop.train,
+        store=shop.store,
+        memory=_memory(shop),
+        retrieval=shop.config.retrieval,
+        grammar=Grammar.CURRENT,
+        text=TranscriptFormat(HouseholdText()),
+        tokenize=_tokenizer(shop.config.model),
     )
+    room = TrainingRoom(shop.config.model, shop.folder, _provenance(shop))
     for plan in plans:
         progress.stage(f"examples for {plan.name}")
-        examples = build_curriculum(
-            shop.train,
-            shop.store,
-            memory,
-            Grammar.CURRENT,
-            TranscriptFormat(HouseholdText()),
-            _tokenizer(shop.config.model),
-            plan.curriculum,
-        )
-        train_adapter(plan, examples, room, progress)
+        train_adapter(plan, build_curriculum(material, plan.curriculum), room, progress)
+
+
+def _provenance(shop: _Workshop) -> dict[str, Any]:
+    """Return what the cards say of data and run."""
+    kinds = " and ".join(sorted({f"{task.source} {task.split}" for task in shop.train}))
+    return {
+        "data": f"the text-only expert's episodes on {len(shop.train)} {kinds} games",
+        "games_set_aside": len(shop.aside),
+        "command": f"python pipelines/{shop.config.pipeline}.py config.yaml",
+        "config_digest": digest(shop.config),
+    }
 
 
 def _tokenizer(model: str) -> Any:
@@ -154,53 +163,3 @@ def _memory(shop: _Workshop) -> Snapshot:
         memory.contribute(list(episodes), 0)
         memory.seal(0)
     return memory.as_of(0)
-
-
-async def _measure_all(shop: _Workshop, progress: ConsoleProgress) -> None:
-    """Let each adapter play the same games set aside, and write what it solved into its card."""
-    config = shop.config
-    agents = tuple(
-        Agent(id=n, model=config.model, adapter=str(shop.folder / n), sampling=Sampling())
-        for n in shop.names
-    )
-    playing = PlayingConfig(agents=agents, engine=config.engine, execution=config.execution)
-    tasks = spread(shop.aside, config.measured, config.seed)
-    planned = [
-        Planned(
-            EpisodeUnit(
-                arm=NO_RETRIEVAL,
-                environment=task.environment,
-                task_id=task.task_id,
-                agent_id=agent.id,
-            ),
-            task,
-        )
-        for agent in agents
-        for task in tasks
-    ]
-    progress.stage("measuring")
-    async with hosted_engines(playing) as engines:
-        player = EpisodePlayer(
-            playing, shop.store, Desk(shop.run, engines, progress, SystemClock())
-        )
-        await player.play(
-            planned,
-            lambda unit, agent, engine: GuidedPolicy(
-                engine, agent, build_format(playing), seed=unit.seed
-            ),
-        )
-    _note_benchmarks(shop.folder, player.episodes(planned))
-
-
-def _note_benchmarks(folder: Path, episodes: Sequence[Episode]) -> None:
-    solved: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for episode in episodes:
-        trajectory = episode.trajectory
-        if not episode.stop_reason.is_machinery:
-            for scope in ("all", trajectory.task.task_type):
-                solved[trajectory.producer, scope].append(trajectory.success)
-    for name in {producer for producer, _ in solved}:
-        scores = {s: sum(won) / len(won) for (who, s), won in sorted(solved.items()) if who == name}
-        card = read_card(folder / name)
-        about = card.model_dump(exclude={"files", "benchmarks"})
-        write_card(folder / name, **about, benchmarks=scores)

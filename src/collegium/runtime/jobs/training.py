@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from collegium.config import Config
 from collegium.experience.curriculum import CurriculumConfig
@@ -13,8 +13,15 @@ from collegium.llm.finetune.configs import Progress, TrainingConfig
 from collegium.llm.finetune.examples import Encoded
 from collegium.llm.models import resolve_model
 
+if TYPE_CHECKING:
+    from collegium.llm.finetune.lora import LoraLinear
+
 _SHOW_EVERY = 20
 """Optimiser steps between two lines of progress."""
+
+AdapterName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+"""Also the name of the adapter's folder."""
+Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Shown(Protocol):
@@ -28,14 +35,26 @@ class Shown(Protocol):
 class AdapterPlan(Config):
     """One training run."""
 
-    name: str
+    name: AdapterName
     """Name of the finished adapter."""
     curriculum: CurriculumConfig
     """What it learns from."""
     training: TrainingConfig = TrainingConfig()
     """How it learns."""
-    earlier: dict[str, float] = Field(default_factory=dict)
-    """Name -> share of the run in (0, 1) after which the adapter is saved under that name too."""
+    earlier: dict[AdapterName, Share] = Field(default_factory=dict)
+    """Name -> share of the run, in (0, 1), after which the adapter is saved under that name too."""
+
+    @field_validator("earlier")
+    @classmethod
+    def _shares_differ(cls, earlier: dict[str, float]) -> dict[str, float]:
+        if len(set(earlier.values())) < len(earlier):
+            raise ValueError("two earlier adapters are due at one share, and would be the same")
+        return earlier
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all adapters that the training leaves, the finished one last."""
+        return (*self.earlier, self.name)
 
     def is_finished(self, folder: Path) -> bool:
         """Return whether the adapter stands in `folder` with its card."""
@@ -48,7 +67,7 @@ class TrainingRoom(NamedTuple):
     model: str
     folder: Path
     about: dict[str, Any]
-    """Further fields of the cards."""
+    """Fields of the cards: where the examples come from and what made the adapters."""
 
 
 def train_adapter(
@@ -58,48 +77,55 @@ def train_adapter(
     import torch
     from transformers import AutoModelForCausalLM
 
-    from collegium.llm.finetune.lora import save_adapter
     from collegium.llm.finetune.training import train
 
     model = AutoModelForCausalLM.from_pretrained(resolve_model(room.model), dtype=torch.bfloat16)
-    last = Progress(step=0, steps=0, tokens=0, loss=0.0)
-
-    def note(progress: Progress) -> None:
-        nonlocal last
-        last = progress
-        if progress.step % _SHOW_EVERY == 0:
-            shown.stage(
-                f"{plan.name}: step {progress.step} of {progress.steps}, "
-                f"{progress.tokens:,} tokens, loss {progress.loss:.3f}"
-            )
-
-    def save(name: str, layers: Any) -> None:
-        rank, alpha = plan.training.rank, plan.training.alpha
-        target = room.folder / name
-        save_adapter(layers, target, base_model=room.model, rank=rank, alpha=alpha)
-        write_card(target, **_about(plan, room, last))
-
-    names = {share: name for name, share in plan.earlier.items()}
-    training = plan.training.model_copy(update={"checkpoints": tuple(names)})
+    keeper = _Keeper(plan, room, shown)
     trained = train(
         model,
         examples,
-        training,
-        on_progress=note,
-        on_checkpoint=lambda share, layers: save(names[share], layers),
+        plan.training,
+        checkpoints=plan.earlier,
+        on_progress=keeper.note,
+        on_checkpoint=keeper.save,
     )
-    save(plan.name, trained.layers)
+    keeper.save(plan.name, trained.layers)
 
 
-def _about(plan: AdapterPlan, room: TrainingRoom, progress: Progress) -> dict[str, Any]:
-    return {
-        **room.about,
-        "base_model": room.model,
-        "data": "the text-only expert's episodes on official train games",
-        "seed": plan.training.seed,
-        "command": "python pipelines/train_agents.py configs/training/population.yaml",
-        "curriculum": plan.curriculum.model_dump(mode="json"),
-        "training": plan.training.model_dump(mode="json"),
-        "tokens": progress.tokens,
-        "final_loss": round(progress.loss, 4),
-    }
+class _Keeper:
+    """Tells how a training goes, and saves what it has learned."""
+
+    def __init__(self, plan: AdapterPlan, room: TrainingRoom, shown: Shown) -> None:
+        self._plan = plan
+        self._room = room
+        self._shown = shown
+        self._last = Progress(step=0, steps=0, tokens=0, loss=0.0)
+
+    def note(self, progress: Progress) -> None:
+        """Remember where the training stands, and show it now and then."""
+        self._last = progress
+        if progress.step % _SHOW_EVERY == 0:
+            self._shown.stage(
+                f"{self._plan.name}: step {progress.step} of {progress.steps}, "
+                f"{progress.tokens:,} tokens, loss {progress.loss:.3f}"
+            )
+
+    def save(self, name: str, layers: "dict[str, LoraLinear]") -> None:
+        """Write the adapter as it is now, its card last."""
+        from collegium.llm.finetune.lora import save_adapter
+
+        model, training = self._room.model, self._plan.training
+        target = self._room.folder / name
+        save_adapter(layers, target, base_model=model, rank=training.rank, alpha=training.alpha)
+        write_card(target, **self._about())
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            **self._room.about,
+            "base_model": self._room.model,
+            "seed": self._plan.training.seed,
+            "curriculum": self._plan.curriculum.model_dump(mode="json"),
+            "training": self._plan.training.model_dump(mode="json"),
+            "tokens": self._last.tokens,
+            "final_loss": round(self._last.loss, 4),
+        }
