@@ -1,8 +1,8 @@
 """Units of work: one attempt of one agent at one task, with a key that never changes.
 
 The key names the unit inside its run, so a run that is killed and resumed finds what it has done
-and counts nothing twice. The run's digest is no part of it: a budget raised to go on changes the
-digest, but not the work.
+and counts nothing twice. The run's digest is no part of it: units are looked up in the directory of
+their run, which holds one digest only.
 """
 
 from collegium.core import Record, content_id

@@ -1,8 +1,9 @@
 """Training examples for small agents: an expert's episodes, with and without guidance.
 
 Each episode becomes one tree (`llm.finetune.examples`): its transcript is the trunk, and at some
-steps a branch holds the guidance that retrieval and planner would have shown there, then the
-expert's action. Where noise made the expert act otherwise, the step is shown but not trained.
+steps a branch holds guidance and then the expert's action. The guidance is what the given source
+and the `follow` planner show there: that of acting, if the source retrieves as the run will. Where
+noise made the expert act otherwise, the step is shown but not trained.
 
 Two things make it pay to read the guidance, and to judge it:
 
