@@ -59,7 +59,9 @@ def test_the_index_names_exactly_the_packaged_adapters() -> None:
 def test_each_shipped_adapter_agrees_with_its_card(name: str) -> None:
     import collegium.llm.adapters as package
 
-    assert verify_adapter(Path(package.__file__).parent / name).name == name
+    card = verify_adapter(Path(package.__file__).parent / name)
+    assert card.name == name
+    assert 0 <= card.benchmarks["all"] <= 1, "measured on games set aside"
 
 
 def test_a_card_cut_off_leaves_the_old_one(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
