@@ -5,6 +5,8 @@ with a larger budget, or on another number of cores, and goes on where it stoppe
 module imports neither torch nor Ray.
 """
 
+import os
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -135,6 +137,9 @@ class PlayingConfig(JobConfig):
         return self.model_copy(update={"population": None, "agents": agents})
 
 
+_RECORDINGS = "alfworld/trajectories.jsonl.gz"
+
+
 class ExplorerSource(Config):
     """Pre-population by the text-only expert's episodes."""
 
@@ -151,13 +156,30 @@ class RecordingsSource(Config):
     """Pre-population by recorded episodes of real agents, as far as they win again here."""
 
     kind: Literal["recordings"] = "recordings"
-    path: str
-    """Recordings, `.jsonl.gz`."""
+    path: str | None = None
+    """Recordings, `.jsonl.gz`; when null, `alfworld/trajectories.jsonl.gz` under the folder that
+    the environment variable COLLEGIUM_SHARED_DATA names, and where that is not there, none."""
     split: str = "train"
     """Only recordings of games of this split enter."""
 
+    @property
+    def file(self) -> Path | None:
+        """Where the recordings are; None when they are those of the shared data and not there."""
+        if self.path is not None:
+            return Path(self.path).expanduser()
+        shared = os.environ.get("COLLEGIUM_SHARED_DATA")
+        file = Path(shared).expanduser() / _RECORDINGS if shared else None
+        return file if file and file.is_file() else None
+
 
 PrePopulation = Annotated[ExplorerSource | RecordingsSource, Field(discriminator="kind")]
+
+
+def _named(source: PrePopulation) -> PrePopulation | None:
+    """Return the source with its file named; None when that is not there."""
+    if not isinstance(source, RecordingsSource):
+        return source
+    return source.model_copy(update={"path": str(source.file)}) if source.file else None
 
 
 class MemorySetup(Config):
@@ -187,6 +209,12 @@ class BuildMemoryConfig(PlayingConfig):
     """Embeds keys and queries."""
     memory: MemoryConfig = MemoryConfig()
     """Window, theta and index."""
+
+    def resolved(self) -> Self:
+        """Return the configuration with population and recordings named, or these left out."""
+        named = [_named(source) for source in self.pre_population]
+        sources = tuple(source for source in named if source is not None)
+        return super().resolved().model_copy(update={"pre_population": sources})
 
     @property
     def setup(self) -> MemorySetup:
