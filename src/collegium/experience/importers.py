@@ -21,8 +21,8 @@ from collegium.environments.household.engine import Household
 from collegium.environments.household.game import Game
 from collegium.environments.household.goals import parse_goal
 from collegium.environments.household.store import GameStore
+from collegium.environments.household.translate import translate_action
 from collegium.experience.replay import replay
-from collegium.experience.translation import translate
 
 _ENTITY = re.compile(r"\ba ([a-z]+ \d+)")
 
@@ -171,7 +171,8 @@ def _parse(line: str, number: int) -> Recording:
 
 def _commands(recording: Recording) -> list[str] | None:
     translated = [
-        translate(step.action) if step.kind == "command" else None for step in recording.steps
+        translate_action(step.action) if step.kind == "command" else None
+        for step in recording.steps
     ]
     commands = [command for command in translated if command is not None]
     return commands if len(commands) == len(translated) else None

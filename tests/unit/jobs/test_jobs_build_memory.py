@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from collegium.core import BudgetExceededError, EngineError
+from collegium.core import BudgetExceededError, EngineError, NotFoundError
 from collegium.environments.household import GameStore
 from collegium.evaluation import GROWTH, GrowthRow, read_episodes
 from collegium.experience import ExperienceMemory
 from collegium.runtime.jobs.build_memory import PARTITIONS, PartitionRow
+from collegium.runtime.jobs.configs import BuildMemoryConfig, RecordingsSource
 from collegium.runtime.jobs.memory import built_memory
 from collegium.runtime.jobs.pre_population import SOURCES
 from collegium.store import RunDirectory
@@ -155,3 +156,27 @@ def test_recordings_enter_as_far_as_they_win_again(build, tmp_path):
     (row,) = run.rows(SOURCES)
     assert row["outcomes"] == {"accepted": 1, "not_won": 1}
     assert growth(run)[0].chunks_by_producer.keys() == {"someone"}
+
+
+def test_recordings_of_the_shared_data_are_named_or_left_out(monkeypatch, tmp_path):
+    expert = {"kind": "explorer", "tasks": 4}
+    config = BuildMemoryConfig.model_validate(
+        {
+            "agents": [{"id": "a", "model": "m"}],
+            "pre_population": [expert, {"kind": "recordings"}],
+        }
+    )
+    monkeypatch.delenv("COLLEGIUM_SHARED_DATA", raising=False)
+    assert [source.kind for source in config.resolved().pre_population] == ["explorer"]
+    monkeypatch.setenv("COLLEGIUM_SHARED_DATA", str(tmp_path))
+    assert [source.kind for source in config.resolved().pre_population] == ["explorer"]
+    file = tmp_path / "alfworld" / "trajectories.jsonl.gz"
+    file.parent.mkdir()
+    file.touch()
+    assert config.resolved().pre_population[1] == RecordingsSource(path=str(file))
+
+
+def test_recordings_that_are_named_must_be_there(build, tmp_path):
+    source = f"kind: recordings, split: generated_train, path: {tmp_path}/none.gz"
+    with pytest.raises(NotFoundError, match=r"no recordings at .*none\.gz"):
+        build(f"pre_population=[{{{source}}}]")

@@ -5,7 +5,7 @@ from collegium.environments.household.formats import DOMAIN_DIGEST, GRAMMAR_DIGE
 from collegium.environments.household.game import ENGINE, Game
 from collegium.environments.household.loading import load_game, load_game_text, parse_game
 from collegium.environments.household.store import GameStore, unpack_games
-from collegium.environments.household.translate import translate_action, translate_observation
+from collegium.environments.household.translate import translate_action
 from collegium.environments.household.wording import Grammar
 
 __all__ = [
@@ -20,6 +20,5 @@ __all__ = [
     "load_game_text",
     "parse_game",
     "translate_action",
-    "translate_observation",
     "unpack_games",
 ]

@@ -1,7 +1,6 @@
 """Fills D_0: the expert's episodes, and recorded episodes of real agents that win again here."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from collegium.core import Record, Task, Trajectory
@@ -66,7 +65,8 @@ def _gather(
         case ExplorerSource():
             return _explore(source, config.loop.step_limit, store, pool)
         case RecordingsSource():
-            imported = Importer(store, source.split).load(read_recordings(Path(source.path)))
+            recordings = read_recordings(source.file) if source.file else ()
+            imported = Importer(store, source.split).load(recordings)
             return _Gathered(
                 imported.trajectories,
                 {
