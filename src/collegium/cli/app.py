@@ -16,11 +16,11 @@ app = typer.Typer(
 )
 app.command()(doctor.doctor)
 app.command()(run.run)
-app.command()(report.report)
 app.command()(bench.bench)
 app.command()(adapters.adapters)
 app.command()(sharing.push)
 app.command()(sharing.pull)
+app.add_typer(report.app, name="report")
 app.add_typer(data.app, name="data")
 
 

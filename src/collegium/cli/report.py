@@ -1,13 +1,37 @@
-"""`collegium report`."""
+"""`collegium report`: what a run showed, here, as a page, and in MLflow.
 
-from typing import Annotated
+`collegium report RUN` is short for `collegium report build RUN`.
+"""
+
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+_DEFAULT = "build"
+
+_AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
-def report(
+class _ShortForBuild(TyperGroup):
+    """Takes what is no command for a run directory."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, "--help"}:
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_ShortForBuild,
+    help="Evaluate a run and write its HTML report; RUN alone is short for `build RUN`.",
+)
+
+
+@app.command()
+def build(
     run: Annotated[str, typer.Argument(help="run directory of evaluate_agents")],
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Evaluate a run and write its HTML report.
 
@@ -26,3 +50,24 @@ def report(
     console = Console()
     show_summary(summary, console)
     console.print(f"\n{run.rstrip('/')}/report.html", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def mlflow(
+    run: Annotated[str, typer.Argument(help="directory of a finished run")],
+    to: Annotated[
+        str | None, typer.Option(help="tracking server; MLFLOW_TRACKING_URI by default")
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="MLflow experiment; by default the pipeline's name")
+    ] = None,
+    as_json: _AsJson = False,
+) -> None:
+    """Show a finished run in MLflow: configuration, metrics, tables and report."""
+    from collegium.runtime.tracking import track_run
+
+    tracked = track_run(run, to, experiment)
+    if as_json:
+        print(tracked.model_dump_json(indent=1))
+        return
+    print(f"MLflow at {tracked.tracking_uri}: {tracked.experiment}, run {tracked.run_id}")

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from collegium.core import Episode
+from pydantic import ValidationError
+
+from collegium.core import CorruptDataError, Episode
 from collegium.evaluation.growth import GROWTH, GrowthRow
 from collegium.evaluation.outcomes import read_episodes, read_lost_attempts
 from collegium.evaluation.published import published_references
@@ -15,6 +17,8 @@ from collegium.evaluation.report.payload import EpisodePayload
 from collegium.evaluation.report.run_info import read_run_info
 from collegium.evaluation.summary import summarise
 from collegium.store import RunDirectory
+
+_SUMMARY = "summary.json"
 
 
 class Report(NamedTuple):
@@ -35,7 +39,7 @@ def build(path: str) -> Summary:
     run = RunDirectory(path)
     report = _render(run)
     run.write_text("report.html", report.html)
-    run.write_text("summary.json", report.summary.model_dump_json(indent=1))
+    run.write_text(_SUMMARY, report.summary.model_dump_json(indent=1))
     return report.summary
 
 
@@ -50,6 +54,23 @@ def write_report(run: RunDirectory, out: Path) -> Path:
 def read_summary(run: RunDirectory) -> Summary:
     """Evaluate the run's episodes with its growth and reference rows; raises as `build` does."""
     return _evaluate(run, read_episodes(run))
+
+
+def stored_summary(run: RunDirectory) -> Summary | None:
+    """Return what `build` found when it last looked, None where it never did.
+
+    Raises:
+        CorruptDataError: `summary.json` is not of this version.
+    """
+    if not run.exists(_SUMMARY):
+        return None
+    try:
+        return Summary.model_validate_json(run.read_text(_SUMMARY))
+    except ValidationError as error:
+        raise CorruptDataError(
+            f"{run.path}/{_SUMMARY} is no summary of this version ({error}): "
+            f"`collegium report {run.path}` writes it anew"
+        ) from None
 
 
 def _render(run: RunDirectory) -> Report:

@@ -11,10 +11,9 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from collegium.core import CorruptDataError
 from collegium.evaluation.findings import findings
-from collegium.evaluation.records import Summary
 from collegium.evaluation.rendering import to_markdown
+from collegium.evaluation.report import stored_summary
 from collegium.evaluation.tables import result_table
 from collegium.llm.adapters import AdapterCard
 from collegium.store import Manifest, RunDirectory
@@ -40,7 +39,7 @@ def tables_card(run: RunDirectory, manifest: Manifest, tables: Sequence[str]) ->
     """Return the card of some of a run's tables, each of which the hub offers by its name."""
     configs = [{"config_name": t, "data_files": f"tables/{t}.parquet"} for t in tables]
     front = {"tags": [_TAG], "configs": configs}
-    summary = _summary(run)
+    summary = stored_summary(run)
     return _rendered(
         "tables.md.j2",
         front,
@@ -50,18 +49,6 @@ def tables_card(run: RunDirectory, manifest: Manifest, tables: Sequence[str]) ->
         findings=findings(summary) if summary else (),
         results=to_markdown(result_table(summary)) if summary else "",
     )
-
-
-def _summary(run: RunDirectory) -> Summary | None:
-    if not run.exists("summary.json"):
-        return None
-    try:
-        return Summary.model_validate_json(run.read_text("summary.json"))
-    except ValueError as error:
-        raise CorruptDataError(
-            f"{run.path}/summary.json is no summary of this version ({error}): "
-            f"`collegium report {run.path}` writes it anew"
-        ) from None
 
 
 def _rendered(template: str, front: Mapping[str, Any], **about: Any) -> str:
