@@ -15,9 +15,6 @@ from collegium.core import InvalidInputError, Task, generator
 AGENT_ORDER_SEED = 42
 """Seed of the agents' one permutation."""
 
-EVALUATION_OFFSETS = (0, 7, 14, 21, 28)
-"""The five offsets over which evaluations are averaged."""
-
 
 def agent_order(agent_ids: Sequence[str], seed: int = AGENT_ORDER_SEED) -> tuple[str, ...]:
     """Return the agents in the wheel's order: sorted, then permuted with `seed`.
@@ -63,7 +60,7 @@ def allocate(
         tasks: The tasks of the partition, in any order.
         agent_ids: The population, in any order.
         start: Number of tasks in all earlier partitions; 0 for an evaluation.
-        offset: Extra turn of the wheel, one of `EVALUATION_OFFSETS` in the paper's evaluations.
+        offset: Extra turn of the wheel, one of 0, 7, 14, 21, 28 in the paper's evaluations.
         seed: Seed of the agents' permutation.
 
     Raises:

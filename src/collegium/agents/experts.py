@@ -1,29 +1,10 @@
-"""Agents that are no language models: a recorded plan, and the household's text-only explorer.
+"""The agent that is no language model: the household's text-only explorer.
 
-They make training data and the pre-population D_0, and bound what imitating them can reach.
+It bounds what imitating it can reach.
 """
 
-from collections.abc import Sequence
-
 from collegium.agents.protocol import Decision, View
-from collegium.core import InvalidInputError
 from collegium.environments.household.explorer import Explorer
-
-
-class PlanPolicy:
-    """Carries out commands one after the other: a walkthrough, or a stored trajectory."""
-
-    def __init__(self, commands: Sequence[str]) -> None:
-        self._commands = tuple(commands)
-
-    async def act(self, view: View) -> Decision:
-        """Return the next command; raises InvalidInputError when all are used up."""
-        taken = len(view.steps)
-        if taken >= len(self._commands):
-            raise InvalidInputError(
-                f"{view.task.task_id}: the plan of {taken} commands ended before the task did"
-            )
-        return Decision(self._commands[taken])
 
 
 class ExplorerPolicy:

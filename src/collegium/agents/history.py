@@ -10,9 +10,9 @@ HISTORY_WINDOW = 3
 """Steps shown, as in the released code."""
 
 
-def recent_history(view: View, window: int = HISTORY_WINDOW) -> str:
-    """Return one line for each of the last `window` steps; empty before the first step."""
-    first = max(0, len(view.steps) - window)
+def recent_history(view: View) -> str:
+    """Return one line for each of the last `HISTORY_WINDOW` steps; empty before the first step."""
+    first = max(0, len(view.steps) - HISTORY_WINDOW)
     return "\n".join(_entry(view, index) for index in range(first, len(view.steps)))
 
 

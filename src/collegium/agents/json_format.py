@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from collegium.agents.formats import Prompt
 from collegium.agents.guidance import GuidanceText
-from collegium.agents.history import HISTORY_WINDOW, recent_history
+from collegium.agents.history import recent_history
 from collegium.agents.protocol import View
 from collegium.core import Guidance, InvalidInputError
 from collegium.llm.prompts import load_examples, load_prompt
@@ -48,14 +48,12 @@ class JsonFormat:
         grammar: str,
         *,
         answer: Answer = "json",
-        history_window: int = HISTORY_WINDOW,
     ) -> None:
         """Load and check the prompt files.
 
         Args:
             grammar: The grammar of the games to be played.
             answer: Whether the model reasons in JSON, or only names its choice.
-            history_window: Number of past steps shown.
 
         Raises:
             InvalidInputError: There is no prompt for `grammar`.
@@ -67,7 +65,6 @@ class JsonFormat:
         self.name: str = answer
         self._answer = answer
         self._actions = ACTIONS[grammar]
-        self._window = history_window
         self._system = load_prompt("household_system")
         self._user = load_prompt("household_user")
         self._examples = load_examples("household")
@@ -109,7 +106,7 @@ class JsonFormat:
             goal=view.task.goal,
             step=len(view.steps),
             step_limit=view.step_limit,
-            history=recent_history(view, self._window),
+            history=recent_history(view),
             guidance=guidance_text,
             observation=view.observation,
             actions=view.admissible,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from collegium.agents.guidance import GuidanceText
-from collegium.agents.history import HISTORY_WINDOW, recent_history
+from collegium.agents.history import recent_history
 from collegium.agents.protocol import View
 from collegium.core import Agent, ConfigError, EngineError, Sampling, Usage
 from collegium.llm.prompts import load_prompt
@@ -57,12 +57,9 @@ class LlmPlanner:
 
     kind = PlannerKind.LLM
 
-    def __init__(
-        self, engine: Engine, agent: Agent, *, history_window: int = HISTORY_WINDOW
-    ) -> None:
+    def __init__(self, engine: Engine, agent: Agent) -> None:
         self._engine = engine
         self._agent = agent
-        self._window = history_window
         self._system = load_prompt("planner_system")
         self._user = load_prompt("planner_user")
         self._guidance = GuidanceText()
@@ -79,7 +76,7 @@ class LlmPlanner:
         user = self._user.render(
             goal=view.task.goal,
             observation=view.observation,
-            history=recent_history(view, self._window),
+            history=recent_history(view),
             guidance=self._guidance(view.held.guidance if view.held else None),
         )
         return Request(

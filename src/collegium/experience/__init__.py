@@ -20,7 +20,6 @@ from collegium.experience.memory import (
 )
 from collegium.experience.replay import expert_trajectories, replay
 from collegium.experience.retrieval import IndexRetriever, RetrievalConfig
-from collegium.experience.subsets import nested_subsets, units_of
 
 __all__ = [
     "Contribution",
@@ -43,9 +42,7 @@ __all__ = [
     "chunk_trajectory",
     "expert_trajectories",
     "grow_memory",
-    "nested_subsets",
     "partition_tasks",
     "read_recordings",
     "replay",
-    "units_of",
 ]

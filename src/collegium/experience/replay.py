@@ -63,7 +63,6 @@ def expert_trajectories(
     seed: int,
     step_limit: int,
     noise: float = 0.0,
-    producer: str = EXPLORER,
 ) -> Iterator[Trajectory]:
     """Yield the explorer's trajectory of each task, successful or not, in order.
 
@@ -73,13 +72,12 @@ def expert_trajectories(
         seed: Seed of the explorer's noise; each game has its own stream.
         step_limit: Most steps of an episode.
         noise: Probability in [0, 1] that a step is a random one.
-        producer: Id that the trajectories are stored under.
     """
     for task in tasks:
         household = Household(store.load(task))
         first = household.reset().observation
         explorer = Explorer(household.task.goal, first, seed, noise)
-        yield play_out(household, _limited(explorer, step_limit), producer)
+        yield play_out(household, _limited(explorer, step_limit), EXPLORER)
 
 
 def _limited(explorer: Explorer, step_limit: int) -> Callable[[Turn], str | None]:

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collegium.agents.allocation import (
-    EVALUATION_OFFSETS,
-    agent_order,
-    allocate,
-    turn_wheel,
-)
+from collegium.agents.allocation import agent_order, allocate, turn_wheel
 from collegium.core import InvalidInputError, Task
 
 CATEGORIES = ("clean", "heat", "clean", "cool", "heat", "clean", "cool")
@@ -55,7 +50,7 @@ def test_the_permutation_is_fixed_by_its_seed_alone():
 
 types = st.lists(st.sampled_from(("clean", "heat", "cool", "look")), min_size=1, max_size=60)
 counts = st.integers(1, 12)
-offsets = st.sampled_from(EVALUATION_OFFSETS)
+offsets = st.sampled_from((0, 7, 14, 21, 28))
 
 
 @given(types, counts, st.integers(0, 200), offsets)

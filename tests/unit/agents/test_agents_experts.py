@@ -1,4 +1,4 @@
-"""Whole episodes on generated household games: the cheat policies, and a scripted model."""
+"""Whole episodes on generated household games: the explorer, and a scripted model."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import json
 import pytest
 from agents_fakes import FakeEngine, view_of
 
-from collegium.agents.experts import ExplorerPolicy, PlanPolicy
+from collegium.agents.experts import ExplorerPolicy
 from collegium.agents.json_format import JsonFormat
 from collegium.agents.loop import LoopConfig, play
 from collegium.agents.policies import GuidedPolicy
@@ -29,22 +29,6 @@ def played(game, policy, **limits):
         Household(game), policy, unit, config=LoopConfig(**limits), clock=SystemClock()
     )
     return asyncio.run(coroutine)
-
-
-@pytest.mark.parametrize("task_type", TaskType)
-def test_the_walkthrough_wins_at_its_last_command(task_type):
-    game = game_of(task_type)
-    episode = played(game, PlanPolicy(game.walkthrough))
-    assert episode.stop_reason is StopReason.SOLVED
-    assert tuple(step.action for step in episode.trajectory.steps) == game.walkthrough
-    assert episode.trajectory.versions.grammar == Grammar.CURRENT
-    assert episode.trajectory.initial_observation.endswith(f"Your task is to: {game.task.goal}")
-
-
-def test_a_plan_that_does_not_win_is_a_mistake_of_the_caller():
-    game = game_of(TaskType.CLEAN)
-    with pytest.raises(InvalidInputError, match="plan of 1 commands ended"):
-        played(game, PlanPolicy(game.walkthrough[:1]))
 
 
 def test_the_explorer_wins_most_games_and_repeats_itself():

@@ -6,10 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from collegium.core import InvalidInputError
 from collegium.evaluation.preference import (
-    preference_at_levels,
-    preference_of_returns,
     preference_votes,
 )
 
@@ -63,52 +60,20 @@ def test_binary_votes(x, y, vote):
     assert votes.tolist() == [[vote], [-vote]]
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [((3, INF), (5, 9), 0.0), ((3, 8), (5, 9), 1.0), ((INF, INF), (5, INF), -0.5)],
-)
-def test_two_equal_levels(x, y, expected):
-    assert preference_at_levels(x, y, (0.5, 0.5)) == expected
-
-
-def test_return_profiles_give_the_two_level_oracle():
-    x = [0, 0, 0.5, 0.2, 0.1]
-    y = [0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 1.0]
-    assert preference_of_returns(x, y) == 0.0
-    assert preference_of_returns([0, 0, 0.5, 0, 0, 0, 0, 1.0], y) == 1.0
-    assert preference_of_returns([0.0], [0, 0, 0, 0, 0.5]) == -0.5
-
-
-def test_returns_outside_the_unit_interval_are_refused():
-    with pytest.raises(InvalidInputError, match="normalised"):
-        preference_of_returns([2.0], [1.0])
-
-
-RETURNS = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=12)
-
-
-@given(RETURNS, RETURNS)
-def test_preference_is_antisymmetric_and_bounded(x, y):
-    value = preference_of_returns(x, y)
-    assert -1 <= value <= 1
-    assert value == -preference_of_returns(y, x)
-    assert preference_of_returns(x, x) == 0
-
-
 TABLES = st.tuples(st.integers(1, 6), st.integers(1, 8)).flatmap(
     lambda shape: st.tuples(arrays(bool, shape), arrays(int, shape, elements=st.integers(1, 9)))
 )
 
 
 @given(TABLES)
-def test_votes_sum_to_zero_and_match_the_general_form(table):
+def test_votes_sum_to_zero_and_are_those_of_each_pair(table):
     success_AN, steps_AN = table
     votes_AN = preference_votes(success_AN, steps_AN)
     assert not votes_AN.sum(axis=0).any()
     for n in range(success_AN.shape[1]):
-        returns = [
-            [0.0] * (steps - 1) + [float(success)]
+        reached = [
+            int(steps) if success else INF
             for success, steps in zip(success_AN[:, n], steps_AN[:, n], strict=True)
         ]
-        for a, mine in enumerate(returns):
-            assert votes_AN[a, n] == sum(preference_of_returns(mine, other) for other in returns)
+        for a, mine in enumerate(reached):
+            assert votes_AN[a, n] == sum((other > mine) - (other < mine) for other in reached)
