@@ -49,7 +49,7 @@ class SlowConfig(EngineSettings):
     child: bool = False
     start: Literal["fine", "hang", "fail"] = "fine"
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         if self.start == "hang":
             os.kill(os.getpid(), signal.SIGSTOP)
         if self.start == "fail":

@@ -38,7 +38,7 @@ class WalkthroughSettings(EngineSettings):
     breaks: bool = False
     """Whether every call fails."""
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         with tempfile.TemporaryDirectory() as folder:
             write_games(Path(folder), self.count, self.seed)
             store = GameStore(Path(folder))

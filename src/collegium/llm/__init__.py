@@ -11,7 +11,6 @@ from collegium.llm.configs import (
     HttpConfig,
     ReplayConfig,
     VllmConfig,
-    build_engine,
     engine_kinds,
 )
 from collegium.llm.protocol import (
@@ -39,6 +38,5 @@ __all__ = [
     "ReplayConfig",
     "Request",
     "VllmConfig",
-    "build_engine",
     "engine_kinds",
 ]

@@ -7,6 +7,7 @@ each a subclass of `EngineSettings`. Nothing heavy is imported before `build`.
 
 from abc import ABC, abstractmethod
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -20,6 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from collegium.config import Config
+from collegium.core import content_id
 from collegium.llm.models import DEFAULT_MODEL
 from collegium.llm.protocol import Engine
 
@@ -34,15 +36,28 @@ class EngineSettings(Config, ABC):
 
     kind: str
     """Which engine this is."""
+    record: str | None = None
+    """Folder in which every engine writes down what it answers, so that the kind `replay` can give
+    the same answers again; null records nothing."""
 
     @property
     def gpus_reserved(self) -> float:
         """GPUs, or the fraction of one, that the engine's process needs for itself."""
         return 0.0
 
-    @abstractmethod
     def build(self) -> Engine:
         """Start the engine; may take long, and belongs in the process that will own it."""
+        engine = self._start()
+        if self.record is None:
+            return engine
+        from collegium.llm.replay import RecordingEngine
+
+        file = Path(self.record).expanduser() / f"{content_id(self)}.jsonl"
+        return RecordingEngine(engine, file)
+
+    @abstractmethod
+    def _start(self) -> Engine:
+        """Start the engine itself."""
 
 
 class VllmConfig(EngineSettings):
@@ -95,7 +110,7 @@ class VllmConfig(EngineSettings):
         """GPUs, or the fraction of one, that the engine's process needs for itself."""
         return self.gpus
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         """Start vLLM in this process."""
         from collegium.llm.vllm import VllmEngine
 
@@ -125,7 +140,7 @@ class HttpConfig(EngineSettings):
     backoff_s: float = Field(default=1.0, ge=0)
     """Wait before the first retry; doubles with each, and a server's Retry-After beats it."""
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         """Open the client; no request is sent yet."""
         from collegium.llm.http import HttpEngine
 
@@ -137,9 +152,9 @@ class ReplayConfig(EngineSettings):
 
     kind: Literal["replay"] = "replay"
     path: str
-    """File of recorded completions."""
+    """Folder that an earlier run's `record` named, or one file of it."""
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         """Read the recording."""
         from collegium.llm.replay import ReplayEngine
 
@@ -191,8 +206,3 @@ class _BuiltInSchema:
 
 
 EngineConfig = Annotated[SerializeAsAny[EngineSettings], BeforeValidator(_parse), _BuiltInSchema()]
-
-
-def build_engine(config: EngineSettings) -> Engine:
-    """Start the engine that `config` describes."""
-    return config.build()

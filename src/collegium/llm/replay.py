@@ -1,8 +1,9 @@
 """Recorded completions, keyed by the content of the request.
 
-A recording is a text file: a header line with its version and model, then one completion a line.
-Equal requests have one completion, the first; sampled requests that should differ carry a seed. A
-last line cut off by a kill is dropped, and that completion is made again.
+A recording is a folder with one text file an engine: a header line with its version and model, then
+one completion a line. Equal requests have one completion, the first; sampled requests that should
+differ carry a seed, and those for other adapters name these. A last line cut off by a kill is
+dropped, and that completion is made again.
 """
 
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, EngineError, InvalidInputError, Record, content_id
 from collegium.llm.protocol import Completion, Engine, Request
+from collegium.store.files import write_text
 
 _VERSION = 1
 
@@ -52,9 +54,8 @@ class RecordingEngine:
             with self._path.open("r+b") as file:
                 file.truncate(whole)
         else:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             header = _Header(schema_version=_VERSION, model=self.model)
-            self._path.write_text(header.model_dump_json() + "\n", encoding="utf-8")
+            write_text(self._path, header.model_dump_json() + "\n")
 
     async def complete(self, request: Request) -> Completion:
         """Answer from the recording, or from the inner engine and record it."""
@@ -79,16 +80,23 @@ class ReplayEngine:
     """Answers from a recording only."""
 
     def __init__(self, path: str | Path) -> None:
-        """Read the recording.
+        """Read a recording: all files of a folder, or one file.
 
         Raises:
-            EngineError: There is no such file.
-            CorruptDataError: The file is not a recording.
+            EngineError: There is none.
+            CorruptDataError: A file is not a recording.
         """
-        self._path = Path(path)
-        if not self._path.is_file():
-            raise EngineError(f"no recording {path}: make one with a RecordingEngine")
-        self.model, self._completions, _ = _read(self._path)
+        self._path = Path(path).expanduser()
+        files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
+        if not files or not self._path.exists():
+            raise EngineError(f"no recording {path}: make one by a run with `engine.record` set")
+        self._completions: dict[str, Completion] = {}
+        models = []
+        for file in files:
+            model, completions, _ = _read(file)
+            self._completions = completions | self._completions
+            models.append(model)
+        self.model = ", ".join(dict.fromkeys(models))
 
     async def complete(self, request: Request) -> Completion:
         """Return the recorded completion; raises EngineError if there is none."""

@@ -1,5 +1,6 @@
 """The construction job from pre-population to D_P, on a scripted engine."""
 
+import asyncio
 import gzip
 import json
 from collections import Counter
@@ -7,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from collegium.config import load
 from collegium.core import BudgetExceededError, EngineError, NotFoundError
 from collegium.environments.household import GameStore
 from collegium.evaluation import GROWTH, GrowthRow, read_episodes
 from collegium.experience import ExperienceMemory
-from collegium.runtime.jobs.build_memory import PARTITIONS, PartitionRow
+from collegium.llm import ReplayConfig
+from collegium.runtime.jobs.build_memory import PARTITIONS, PartitionRow, build_memory
 from collegium.runtime.jobs.configs import BuildMemoryConfig, RecordingsSource
 from collegium.runtime.jobs.memory import built_memory
 from collegium.runtime.jobs.pre_population import SOURCES
 from collegium.store import RunDirectory
+
+CI = Path(__file__).resolve().parents[3] / "configs" / "ci"
 
 
 def growth(run):
@@ -180,3 +185,16 @@ def test_recordings_that_are_named_must_be_there(build, tmp_path):
     source = f"kind: recordings, split: generated_train, path: {tmp_path}/none.gz"
     with pytest.raises(NotFoundError, match=r"no recordings at .*none\.gz"):
         build(f"pre_population=[{{{source}}}]")
+
+
+def test_a_recorded_run_can_be_replayed_without_its_engine(new_desk, tmp_path):
+    def episodes(config, name):
+        desk = new_desk(config, name)
+        asyncio.run(build_memory(config, desk))
+        return {e.key: e.trajectory.model_dump(mode="json") for e in read_episodes(desk.run)}
+
+    folder = str(tmp_path / "recordings")
+    config = load(BuildMemoryConfig, [CI / "build_memory.yaml"], [f"engine.record={folder}"])
+    played = episodes(config, "played")
+    replayed = config.model_copy(update={"engine": ReplayConfig(path=folder)})
+    assert episodes(replayed, "replayed") == played

@@ -16,7 +16,6 @@ from collegium.llm import (
     EngineSettings,
     HttpConfig,
     VllmConfig,
-    build_engine,
     configs,
     engine_kinds,
 )
@@ -31,7 +30,7 @@ class EchoConfig(EngineSettings):
     kind: Literal["echo"] = "echo"
     volume: int = 1
 
-    def build(self) -> Engine:
+    def _start(self) -> Engine:
         return ScriptedEngine(lambda request: str(request.prompt) * self.volume)
 
 
@@ -60,7 +59,7 @@ def test_wrong_key_is_named() -> None:
 @pytest.mark.usefixtures("plugin")
 def test_plugin_kind_is_validated_built_and_written_whole(tmp_path: Path) -> None:
     config = load(RunConfig, [], ["engine.kind=echo", "engine.volume=3"])
-    assert build_engine(config.engine).model == "scripted"
+    assert config.engine.build().model == "scripted"
     assert "echo" in engine_kinds()
     (tmp_path / "c.yaml").write_text(dump_yaml(config))
     assert load(RunConfig, [tmp_path / "c.yaml"]) == config

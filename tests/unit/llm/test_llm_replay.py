@@ -2,11 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from collegium.core import CorruptDataError, EngineError, InvalidInputError
-from collegium.llm import Request
+from collegium.llm import Engine, EngineSettings, ReplayConfig, Request
 from collegium.llm.replay import RecordingEngine, ReplayEngine
 from collegium.llm.scripted import ScriptedEngine
 
@@ -75,3 +76,32 @@ def test_future_version_is_refused(tmp_path: Path) -> None:
 def test_missing_file_is_an_engine_error(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="no recording"):
         ReplayEngine(tmp_path / "none")
+
+
+class ShoutConfig(EngineSettings):
+    kind: Literal["shout"] = "shout"
+    volume: int = 1
+
+    def _start(self) -> Engine:
+        return ScriptedEngine(lambda request: str(request.prompt) + "!" * self.volume)
+
+
+def test_what_engines_record_is_replayed_from_their_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "recordings"
+    for volume, request in ((1, A), (2, B)):
+        engine = ShoutConfig(volume=volume, record=str(folder)).build()
+        asyncio.run(engine.complete(request))
+    assert len(list(folder.iterdir())) == 2
+    replay = ReplayConfig(path=str(folder)).build()
+    texts = [asyncio.run(replay.complete(request)).text for request in (A, B)]
+    assert texts == ["a!", "b!!"]
+    assert replay.model == "scripted"
+
+
+def test_nothing_is_recorded_unless_asked_for(tmp_path: Path) -> None:
+    assert isinstance(ShoutConfig().build(), ScriptedEngine)
+
+
+def test_an_empty_folder_is_no_recording(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"`engine\.record`"):
+        ReplayEngine(tmp_path)
