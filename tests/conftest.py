@@ -1,11 +1,17 @@
-"""Data that is too large for the repository; tests that need it skip where it is absent."""
+"""Data too large for the repository (tests skip where they are absent), and real databases."""
 
 import os
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scratch_databases import fresh_database, scratch_server
 
 from collegium.environments.household import unpack_games
+from collegium.store.database import Database
+from collegium.store.embedded import EmbeddedServer
+from collegium.store.settings import DatabaseSettings
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +30,24 @@ def alfworld_games(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) 
     root = tmp_path_factory.mktemp("alfworld")
     unpack_games(shared_data / "alfworld", root)
     return root
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedServer]:
+    """The embedded server, started once."""
+    with scratch_server() as server:
+        yield server
+
+
+@pytest.fixture
+def database_settings(postgres: EmbeddedServer, tmp_path: Path) -> DatabaseSettings:
+    """Settings of an empty database of the test's own."""
+    return fresh_database(postgres, f"test_{uuid.uuid4().hex}", tmp_path / "keys")
+
+
+@pytest.fixture
+def database(database_settings: DatabaseSettings) -> Iterator[Database]:
+    """A database of the test's own, with all tables."""
+    opened = Database.open(database_settings)
+    yield opened
+    opened.close()

@@ -1,0 +1,146 @@
+"""The database: one engine over the embedded server, or over the one that DATABASE_URL names.
+
+Opening it starts the embedded server if need be, checks the server's version and the schema, and
+fills an empty database. A `Database` pickles as its settings. Failures of the server come out as
+errors that say what to do (`store.failures`).
+"""
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from collegium.core import ConfigError, MissingDependencyError
+from collegium.store.embedded import EmbeddedServer
+from collegium.store.settings import DatabaseSettings
+
+try:
+    import psycopg  # noqa: F401
+    import sqlalchemy as sa
+except ImportError as missing:
+    raise MissingDependencyError(
+        f"the database needs {missing.name}: pip install 'collegium[store]'"
+    ) from missing
+
+from collegium.store.failures import explained
+from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+
+MIN_VERSION = 16
+"""Oldest major version of PostgreSQL that the tests run on."""
+
+
+class Database:
+    """An open database; close it, or leave that to the garbage collector."""
+
+    def __init__(self, settings: DatabaseSettings, engine: sa.Engine) -> None:
+        """Use `Database.open`."""
+        self.settings = settings
+        self.engine = engine
+
+    @classmethod
+    def open(cls, settings: DatabaseSettings) -> Self:
+        """Return the database, ready for use; an empty one gets its tables first.
+
+        Raises:
+            ConfigError: Address, data directory, server version or schema do not fit.
+            UnavailableError: The server does not answer.
+        """
+        database = cls.connect(settings)
+        try:
+            database._prepare()
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @classmethod
+    def connect(cls, settings: DatabaseSettings, *, keep: bool = False) -> Self:
+        """Return the database whatever its schema; `keep` lets an embedded server run on."""
+        server = EmbeddedServer(settings.data_dir) if settings.url is None else None
+        if server:
+            server.acquire(keep=keep)
+        database = cls(settings, _engine(server.url if server else _address(settings)))
+        database._closing = weakref.finalize(database, _close, database.engine, server)
+        return database
+
+    @contextmanager
+    def connection(self) -> Iterator[sa.Connection]:
+        """Lend a connection; what was not committed is rolled back."""
+        with explained(self.settings), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """Lend a connection within a transaction: committed at the end, rolled back on errors."""
+        with explained(self.settings), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def autocommit(self) -> Iterator[sa.Connection]:
+        """Lend a connection on which each statement is a transaction of its own."""
+        with explained(self.settings), self._autocommitting.connect() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections and leave the embedded server."""
+        self._closing()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as settings."""
+        return type(self).open, (self.settings,)
+
+    def _prepare(self) -> None:
+        with self.transaction() as connection:
+            self.check_version(connection)
+            applied = applied_revision(connection)
+            if applied is None:
+                upgrade(connection)
+            elif applied != latest_revision():
+                raise ConfigError(self._wrong_schema(applied))
+
+    def check_version(self, connection: sa.Connection) -> None:
+        """Refuse a server older than those that are tested."""
+        number = int(connection.scalar(sa.text("show server_version_num")) or 0) // 10000
+        if number < MIN_VERSION:
+            raise ConfigError(
+                f"{self.settings.server_name()} is PostgreSQL {number}: at least {MIN_VERSION} is "
+                "needed; upgrade it, or unset DATABASE_URL to use the embedded server"
+            )
+
+    def _wrong_schema(self, applied: str) -> str:
+        found = f"{self.settings.server_name()} has schema {applied}, this is {latest_revision()}"
+        if applied > latest_revision():
+            return f"{found}: install the release of collegium that made it, or a newer one"
+        return f"{found}: run `collegium db upgrade` (a backup first: `collegium db backup FILE`)"
+
+    @property
+    def _autocommitting(self) -> sa.Engine:
+        return self.engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    _closing: Any
+
+
+def _close(engine: sa.Engine, server: EmbeddedServer | None) -> None:
+    engine.dispose()
+    if server:
+        server.release()
+
+
+def _engine(url: str) -> sa.Engine:
+    # A pooled connection is tried before it is lent: the server may have been restarted.
+    arguments = {"connect_timeout": 10, "application_name": "collegium"}
+    return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
+
+
+def _address(settings: DatabaseSettings) -> str:
+    """Return DATABASE_URL with our driver, whatever the form of its scheme."""
+    given = settings.url.get_secret_value() if settings.url else ""
+    try:
+        url = sa.make_url(given)
+    except sa.exc.ArgumentError:
+        raise ConfigError(
+            "DATABASE_URL is no address: expected postgresql://user:password@host:5432/database"
+        ) from None
+    if url.drivername.partition("+")[0] not in ("postgresql", "postgres"):
+        raise ConfigError(f"DATABASE_URL: expected postgresql://…, found {url.drivername}://…")
+    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

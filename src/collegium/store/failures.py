@@ -1,0 +1,59 @@
+"""What the server's failures mean: errors of our tree, each with what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from collegium.core import CollegiumError, ConfigError, ConflictError, UnavailableError
+from collegium.store.settings import DatabaseSettings
+
+KEY_REUSED = "CL001"
+WRONG_VERSION = "CL002"
+_CONFLICTS = (KEY_REUSED, WRONG_VERSION)
+_TRY_AGAIN = {"40001": "was overtaken by another", "40P01": "and another waited for each other"}
+
+
+@contextmanager
+def explained(settings: DatabaseSettings) -> Iterator[None]:
+    """Turn failures of the server within the block into errors of our tree."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        ours = _explain(error, settings)
+        if ours is None:
+            raise
+        raise ours from error
+    except sa.exc.TimeoutError as error:
+        raise UnavailableError(f"{settings.server_name()}: no connection became free") from error
+
+
+def _explain(error: sa.exc.DBAPIError, settings: DatabaseSettings) -> CollegiumError | None:
+    """Return our error; None for a statement that is simply wrong, which is a bug."""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    server = settings.server_name()
+    message = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else "no reason"
+    if state in _CONFLICTS:
+        return ConflictError(message)
+    if state in _TRY_AGAIN:
+        return UnavailableError(f"{server}: this transaction {_TRY_AGAIN[state]}; do it again")
+    if state == "53100" or "No space left" in message:
+        return UnavailableError(
+            f"{server}: its disk is full ({message}). Free space there and try again; nothing "
+            "acknowledged is lost"
+        )
+    if state == "53300":
+        return UnavailableError(f"{server}: too many connections; close some, or raise its limit")
+    if state.startswith("28"):
+        return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
+    if state == "3D000":
+        return ConfigError(f"{server}: {message}; create it with `createdb`")
+    if error.connection_invalidated or isinstance(error, sa.exc.OperationalError):
+        return UnavailableError(f"{server} cannot be reached: {message}. {_remedy(settings)}")
+    return None
+
+
+def _remedy(settings: DatabaseSettings) -> str:
+    if settings.url is None:
+        return f"Start it with `collegium db up`; its log is {settings.data_dir}/postgres/log"
+    return "Is it running, and is DATABASE_URL right?"

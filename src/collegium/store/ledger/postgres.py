@@ -1,0 +1,171 @@
+"""The ledger on PostgreSQL. Appending is one call of `collegium.ledger_append` (migration 0001)."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
+from typing import Any
+
+import sqlalchemy as sa
+
+from collegium.core import Clock, InvalidInputError, NotFoundError, SystemClock, uuid7
+from collegium.store import schema
+from collegium.store.database import Database
+from collegium.store.ledger.canonical import canonical_payload, read_payload, time_text
+from collegium.store.ledger.events import Event, NewEvent
+from collegium.store.ledger.protocol import MAX_BATCH
+from collegium.store.ledger.upcasting import Upcasters
+
+ERASURES = "ledger/erasures"
+"""The stream that records which texts were erased."""
+TEXTS_ERASED = "texts.erased"
+Entropy = Callable[[int], bytes]
+"""Gives that many bytes nobody can guess."""
+
+_APPEND = "select * from collegium.ledger_append(%s::jsonb, %s::timestamptz)"
+_SALT = 32
+
+
+class PostgresLedger:
+    """See `store.ledger.protocol.Ledger`; pickles as settings."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock | None = None,
+        upcasters: Upcasters | None = None,
+        entropy: Entropy = os.urandom,
+    ) -> None:
+        """Append to `database`; `upcasters` bring old events to today's form when read."""
+        self.database = database
+        self._clock = clock or SystemClock()
+        self._upcasters = upcasters or Upcasters()
+        self._entropy = entropy
+
+    def append(self, event: NewEvent, expected_version: int | None = None) -> Event:
+        """See `Ledger.append`."""
+        entries = [self._entry(event, expected_version)]
+        with self.database.autocommit() as connection:
+            return self._append(connection, entries)[0]
+
+    def append_batch(self, events: Sequence[NewEvent]) -> list[Event]:
+        """See `Ledger.append_batch`."""
+        with self.database.autocommit() as connection:
+            return self.append_in(connection, events)
+
+    def append_in(self, connection: sa.Connection, events: Sequence[NewEvent]) -> list[Event]:
+        """Append as a part of the caller's transaction, which should end soon and appends once.
+
+        Until it ends no other append in the whole ledger can, so do this last.
+        """
+        if len(events) > MAX_BATCH:
+            raise InvalidInputError(f"{len(events)} events in a batch, at most {MAX_BATCH}")
+        return self._append(connection, [self._entry(event, None) for event in events])
+
+    def read(self, after: int, limit: int = MAX_BATCH) -> list[Event]:
+        """See `Ledger.read`."""
+        query = sa.select(schema.events).where(schema.events.c.position > after)
+        return self._events(query.order_by(schema.events.c.position), limit)
+
+    def stream(self, name: str, after_version: int = 0, limit: int = MAX_BATCH) -> list[Event]:
+        """See `Ledger.stream`."""
+        columns = schema.events.c
+        query = sa.select(schema.events).where(
+            columns.stream == name, columns.version > after_version
+        )
+        return self._events(query.order_by(columns.version), limit)
+
+    def position(self) -> int:
+        """See `Ledger.position`."""
+        with self.database.autocommit() as connection:
+            return int(connection.scalar(sa.select(schema.ledger.c.position)) or 0)
+
+    def texts(self, position: int) -> Mapping[str, str | None]:
+        """See `Ledger.texts`."""
+        table = schema.texts.c
+        query = sa.select(table.field, table.text).where(table.position == position)
+        with self.database.autocommit() as connection:
+            return {row.field: row.text for row in connection.execute(query)}
+
+    def erase(self, position: int, fields: Sequence[str] | None = None) -> Event:
+        """See `Ledger.erase`."""
+        with self.database.transaction() as connection:
+            return self.erase_in(connection, position, fields)
+
+    def erase_in(
+        self, connection: sa.Connection, position: int, fields: Sequence[str] | None = None
+    ) -> Event:
+        """Erase as a part of the caller's transaction; see `append_in` for what that asks of it."""
+        table = schema.texts.c
+        mine = table.position == position
+        query = sa.select(table.field).where(mine).order_by(table.field)
+        known = list(connection.scalars(query))
+        erased = known if fields is None else sorted(set(fields))
+        if not erased or not set(erased) <= set(known):
+            raise NotFoundError(
+                f"event {position} has no text {', '.join(erased) or 'at all'}; "
+                f"it has: {', '.join(known) or 'none'}"
+            )
+        chosen = sa.and_(mine, table.field.in_(erased))
+        connection.execute(sa.update(schema.texts).where(chosen).values(salt=None, text=None))
+        return self.append_in(connection, [self._erasure(position, erased)])[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as settings."""
+        return type(self), (self.database, self._clock, self._upcasters, self._entropy)
+
+    def _erasure(self, position: int, fields: list[str]) -> NewEvent:
+        return NewEvent(
+            stream=ERASURES,
+            type=TEXTS_ERASED,
+            payload={"position": position, "fields": fields},
+            observed_at=self._clock.now(),
+            idempotency_key=f"{position}:{','.join(fields)}",
+        )
+
+    def _entry(self, event: NewEvent, expected_version: int | None) -> dict[str, Any]:
+        salted = {field: (self._entropy(_SALT), text) for field, text in event.texts.items()}
+        commitments = {field: commitment(*one) for field, one in salted.items()}
+        return {
+            "stream": event.stream,
+            "expected_version": expected_version,
+            "idempotency_key": event.idempotency_key,
+            "id": str(uuid7(self._clock.now(), self._entropy(10))),
+            "type": event.type,
+            "schema_version": event.schema_version,
+            "payload": canonical_payload(event.payload),
+            "observed_at": time_text(event.observed_at),
+            "commitments": canonical_payload(commitments),
+            "texts": {f: {"salt": salt.hex(), "text": text} for f, (salt, text) in salted.items()},
+        }
+
+    def _append(self, connection: sa.Connection, entries: list[dict[str, Any]]) -> list[Event]:
+        parameters = (json.dumps(entries, ensure_ascii=False), self._clock.now())
+        rows = connection.exec_driver_sql(_APPEND, parameters)
+        return [self._event(row._mapping) for row in rows]
+
+    def _events(self, query: sa.Select[Any], limit: int) -> list[Event]:
+        if not 1 <= limit <= MAX_BATCH:
+            raise InvalidInputError(f"limit {limit}: expected 1 … {MAX_BATCH}")
+        with self.database.autocommit() as connection:
+            return [self._event(row._mapping) for row in connection.execute(query.limit(limit))]
+
+    def _event(self, row: Mapping[Any, Any]) -> Event:
+        payload = read_payload(row["payload"])
+        version, payload = self._upcasters.upcast(row["type"], row["schema_version"], payload)
+        read = {
+            "schema_version": version,
+            "payload": payload,
+            "commitments": read_payload(row["commitments"]),
+            "observed_at": row["observed_at"].astimezone(UTC),
+            "recorded_at": row["recorded_at"].astimezone(UTC),
+            "hash": bytes(row["hash"]),
+        }
+        # Rows were validated when they were appended; validating again would double the cost.
+        return Event.model_construct(**{**row, **read})
+
+
+def commitment(salt: bytes, text: str) -> str:
+    """Return what the chain holds of a personal text: SHA-256 of salt and text, in hex."""
+    return hashlib.sha256(salt + text.encode()).hexdigest()
