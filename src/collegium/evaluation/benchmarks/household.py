@@ -75,7 +75,7 @@ def run() -> BenchResult:
             "load_ms_mean": load_mean,
             "load_ms_max": load_max,
             "fork_us": _fork_us(episodes[0]),
-            "parity_mismatches": _mismatches(store),
+            **_parity(store),
         }
     return BenchResult.judge("household", figures, TARGETS, _notes(figures))
 
@@ -176,13 +176,17 @@ def _fork_us(played: Played) -> float:
     return 1e6 * min(_seconds(fork_often, time.process_time) for _ in range(_PASSES)) / _FORKS
 
 
-def _mismatches(store: GameStore) -> int | None:
-    """Return how many digests and traces our engine answers otherwise; None without digests."""
-    if not _GOLDEN.exists():
-        return None
-    digests = (compare(row, store.load(row.task)) for row in read_recordings(_GOLDEN))
-    traces = (compare_trace(records, load_game(path)) for path, records in _traces(store))
-    return sum(difference is not None for difference in chain(digests, traces))
+def _parity(store: GameStore) -> dict[str, int | float | None]:
+    """Count the recorded digests and traces, and how many our engine answers otherwise."""
+    recordings = list(read_recordings(_GOLDEN)) if _GOLDEN.exists() else []
+    digests = [compare(row, store.load(row.task)) for row in recordings]
+    traces = [compare_trace(records, load_game(path)) for path, records in _traces(store)]
+    differ = sum(difference is not None for difference in chain(digests, traces))
+    return {
+        "parity_digests": len(digests),
+        "parity_traces": len(traces),
+        "parity_mismatches": differ if digests else None,
+    }
 
 
 def _traces(store: GameStore) -> Iterator[tuple[Path, list[list[object]]]]:
