@@ -11,7 +11,7 @@ from synthetic_runs import synthetic_episode, synthetic_episodes, synthetic_run
 
 from collegium.core import CorruptDataError, GuidanceRef, InvalidInputError, NotFoundError
 from collegium.evaluation import Summary
-from collegium.evaluation.report import build, read_summary, write_report
+from collegium.evaluation.report import build, read_summary
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp; “日本”"
 
@@ -52,11 +52,16 @@ class Page(HTMLParser):
             self.scripts[-1] += text
 
 
+def page_of(run):
+    build(run.path)
+    return run.read_text("report.html")
+
+
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     run = synthetic_run(folder / "run")
-    return write_report(run, folder / "out" / "report.html").read_text(encoding="utf-8")
+    return page_of(run)
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +111,13 @@ def test_header_says_what_run_it_was(html):
 
 def test_same_run_same_bytes(tmp_path):
     run = synthetic_run(tmp_path / "run")
-    first = write_report(run, tmp_path / "a.html").read_bytes()
-    assert write_report(run, tmp_path / "b.html").read_bytes() == first
+    assert page_of(run) == page_of(run)
 
 
 def test_generated_games_are_labelled_and_official_ones_are_not(html, tmp_path):
     assert "Generated games." in html
     run = synthetic_run(tmp_path / "run", synthetic_episodes(tasks=4, source="official"))
-    official = write_report(run, tmp_path / "r.html").read_text(encoding="utf-8")
+    official = page_of(run)
     assert "Generated games." not in official
     assert "official games" in official
 
@@ -128,7 +132,7 @@ def test_hostile_text_stays_data(tmp_path):
     run = synthetic_run(
         tmp_path / "run", [episode, episode.model_copy(update={"arm": ATTACK, "key": "2"})]
     )
-    html = write_report(run, tmp_path / "r.html").read_text(encoding="utf-8")
+    html = page_of(run)
     page = Page(html)
     assert len(page.scripts) == 2
     assert not {"img"} & {tag for tag, _ in page.tags}
@@ -153,7 +157,7 @@ def test_every_step_and_its_guidance_is_in_the_page(page, tmp_path):
 @pytest.mark.parametrize("solved", [True, False])
 def test_one_bare_episode_makes_a_page(tmp_path, solved):
     run = synthetic_run(tmp_path / "run", [synthetic_episode(success=solved)], growth=False)
-    assert Page(write_report(run, tmp_path / "r.html").read_text(encoding="utf-8")).open == []
+    assert Page(page_of(run)).open == []
 
 
 def test_build_writes_page_and_summary_into_the_run(tmp_path):

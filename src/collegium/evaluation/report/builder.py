@@ -1,7 +1,6 @@
 """From a run directory to its report; what the command line calls."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -41,14 +40,6 @@ def build(path: str) -> Summary:
     run.write_text("report.html", report.html)
     run.write_text(_SUMMARY, report.summary.model_dump_json(indent=1))
     return report.summary
-
-
-def write_report(run: RunDirectory, out: Path) -> Path:
-    """Write the run's report to the local file `out` and return it; raises as `build` does."""
-    html = _render(run).html
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html, encoding="utf-8")
-    return out
 
 
 def read_summary(run: RunDirectory) -> Summary:
