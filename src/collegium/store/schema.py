@@ -7,7 +7,7 @@
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, UUID
 
 SCHEMA = "collegium"
 metadata = sa.MetaData(schema=SCHEMA)
@@ -93,4 +93,31 @@ read_model_progress = sa.Table(
     sa.Column("model", sa.Text, primary_key=True),
     _given("position", sa.BigInteger),
     comment="up to which position all rows of a model are folded",
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    _given("label", sa.Text),
+    _given("scopes", ARRAY(sa.Text)),
+    sa.Column("namespaces", ARRAY(sa.Text), comment="null: all"),
+    _given("calls_per_minute", sa.Integer),
+    _given("hash", BYTEA()),
+    sa.Column("previous_hash", BYTEA()),
+    sa.Column("previous_until", _Time),
+    _given("created_at", _Time),
+    sa.Column("expires_at", _Time),
+    sa.Column("revoked_at", _Time),
+    comment="who may call; only hashes of secrets",
+)
+
+requests = sa.Table(
+    "requests",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("idempotency_key", sa.Text, primary_key=True),
+    _given("digest", sa.Text),
+    sa.Column("claimed_at", _Time, nullable=False, index=True),
+    comment="what was asked under which Idempotency-Key",
 )

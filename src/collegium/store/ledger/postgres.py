@@ -76,6 +76,24 @@ class PostgresLedger:
         )
         return self._events(query.order_by(columns.version), limit)
 
+    def find(self, stream: str, idempotency_key: str) -> Event | None:
+        """See `Ledger.find`."""
+        columns = schema.events.c
+        query = sa.select(schema.events).where(
+            columns.stream == stream, columns.idempotency_key == idempotency_key
+        )
+        return next(iter(self._events(query, 1)), None)
+
+    def version(self, stream: str, as_of: int) -> int:
+        """See `Ledger.version`."""
+        columns = schema.events.c
+        query = sa.select(columns.version).where(
+            columns.stream == stream, columns.position <= as_of
+        )
+        with self.database.autocommit() as connection:
+            newest = query.order_by(columns.version.desc()).limit(1)
+            return int(connection.scalar(newest) or 0)
+
     def position(self) -> int:
         """See `Ledger.position`."""
         with self.database.autocommit() as connection:

@@ -48,6 +48,14 @@ class Ledger(Protocol):
         """Return up to `limit` events of a stream with a version above `after_version`."""
         ...
 
+    def find(self, stream: str, idempotency_key: str) -> Event | None:
+        """Return the event of a stream that has this key, None if there is none."""
+        ...
+
+    def version(self, stream: str, as_of: int) -> int:
+        """Return the version that a stream had when the ledger was at position `as_of`."""
+        ...
+
     def position(self) -> int:
         """Return the position of the newest event, 0 when there is none."""
         ...

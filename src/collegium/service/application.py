@@ -1,0 +1,79 @@
+"""The application put together: one database, its use-cases, and the gateway before them."""
+
+import secrets
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+
+from collegium.core import Clock, SystemClock, UnavailableError
+from collegium.service.keys import CallLimiter, KeyRing, KeyService, key_operations
+from collegium.service.operations import NO_METRICS, Gateway, Recorder, Registry
+from collegium.service.trajectories import TrajectoryService, trajectory_operations
+from collegium.store.database import Database
+from collegium.store.keys import KeyStore
+from collegium.store.ledger.postgres import PostgresLedger
+from collegium.store.migrations.revisions import applied_revision, latest_revision
+from collegium.store.requests import RequestDigests
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from collegium.service.http import Limits
+
+# The engine lends 15 connections at most; some stay free for looking up keys.
+_HANDLERS_AT_ONCE = 10
+
+
+class ServiceApplication:
+    """Use-cases behind a gateway, over an open database that the caller closes."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Clock | None = None,
+        recorder: Recorder = NO_METRICS,
+        replicas: int = 1,
+    ) -> None:
+        """Put the parts together; `replicas` of it share each key's rate."""
+        self._database = database
+        clock = clock or SystemClock()
+        store = KeyStore(database)
+        digests = RequestDigests(database, clock)
+        digests.forget_old()
+        self.keys = KeyService(store, clock, secrets.token_bytes)
+        trajectories = TrajectoryService(PostgresLedger(database, clock), clock)
+        self.registry = Registry([*trajectory_operations(trajectories), *key_operations(self.keys)])
+        self.gateway = Gateway(
+            keys=KeyRing(store, clock),
+            limiter=CallLimiter(clock, replicas),
+            digests=digests,
+            recorder=recorder,
+            clock=clock,
+            threads=anyio.CapacityLimiter(_HANDLERS_AT_ONCE),
+        )
+
+    def http_app(self, limits: "Limits", new_id: Callable[[], str] | None = None) -> "FastAPI":
+        """Return the application as ASGI, MCP included."""
+        from collegium.service.http import Probes, build_http_app
+
+        return build_http_app(
+            self.registry, self.gateway, Probes(self.check_ready), new_id or new_request_id, limits
+        )
+
+    def check_ready(self) -> None:
+        """Raise UnavailableError unless the database is there and its schema is today's."""
+        with self._database.autocommit() as connection:
+            applied = applied_revision(connection)
+        if applied != latest_revision():
+            raise UnavailableError(
+                f"the database has schema {applied}, this is {latest_revision()}: "
+                "run `collegium db upgrade`"
+            )
+
+
+def new_request_id() -> str:
+    """Return 32 hex digits that no other request has."""
+    return uuid.uuid4().hex

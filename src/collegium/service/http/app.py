@@ -1,0 +1,56 @@
+"""The application as ASGI: health routes, the operations' routes, MCP, the OpenAPI document."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from collegium import __version__
+from collegium.service.http.failures import answer_failures
+from collegium.service.http.health import Probes, health_routes
+from collegium.service.http.limits import Limits, RequestLimits
+from collegium.service.http.openapi import document
+from collegium.service.http.request_ids import RequestIds
+from collegium.service.http.routes import operation_routes
+from collegium.service.mcp import McpEndpoint
+from collegium.service.operations import Gateway, Registry
+
+
+def build_http_app(
+    registry: Registry,
+    gateway: Gateway,
+    probes: Probes,
+    new_id: Callable[[], str],
+    limits: Limits,
+) -> FastAPI:
+    """Return the application; its lifespan runs the MCP sessions."""
+    mcp = McpEndpoint(registry, gateway, limits.body_bytes)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with mcp.running():
+            yield
+
+    app = FastAPI(
+        title="collegium",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.include_router(health_routes(probes))
+    described = document(app, registry)
+    app.include_router(operation_routes(registry, gateway))
+    app.router.routes.append(Route("/mcp", mcp))
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> dict[str, object]:
+        return described
+
+    answer_failures(app)
+    app.add_middleware(RequestLimits, limits=limits)
+    app.add_middleware(RequestIds, new_id=new_id)
+    return app

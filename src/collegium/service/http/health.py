@@ -1,0 +1,50 @@
+"""Is it alive, can it work, which version: routes without a key, for whoever watches it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio
+from fastapi import APIRouter
+
+from collegium import __version__
+from collegium.core import Record
+
+
+class Probes(NamedTuple):
+    """What the health routes ask."""
+
+    ready: Callable[[], None]
+    """Raises UnavailableError, with the reason, while the service cannot work."""
+
+
+class Health(Record):
+    """The answer of the health routes."""
+
+    status: str
+
+
+class Version(Record):
+    """Which software answers."""
+
+    name: str = "collegium"
+    version: str
+
+
+def health_routes(probes: Probes) -> APIRouter:
+    """Return the routes `/healthz`, `/readyz` and `/version`."""
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz", summary="Alive: the process answers")
+    async def healthz() -> Health:
+        return Health(status="ok")
+
+    @router.get("/readyz", summary="Ready: the database is there and up to date; else 503")
+    async def readyz() -> Health:
+        await anyio.to_thread.run_sync(probes.ready)
+        return Health(status="ready")
+
+    @router.get("/version", summary="Which software answers")
+    async def version() -> Version:
+        return Version(version=__version__)
+
+    return router

@@ -1,0 +1,46 @@
+"""Ids that tie an answer to its log lines: the caller's own if well formed, else a new one.
+
+`X-Request-Id` comes back with every answer. `X-Run-Id` names the run on whose behalf an agent
+calls; it goes into the log lines only.
+"""
+
+import re
+from collections.abc import Callable
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestIds:
+    """ASGI middleware that puts `request_id` into the request's state, the log and the answer."""
+
+    def __init__(self, app: ASGIApp, new_id: Callable[[], str]) -> None:
+        """Make ids with `new_id` for requests that bring none."""
+        self._app = app
+        self._new_id = new_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Name the request, then pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _well_formed(headers.get("x-request-id")) or self._new_id()
+        run_id = _well_formed(headers.get("x-run-id"))
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["x-request-id"] = request_id
+            await send(message)
+
+        known = {"request_id": request_id, **({"run_id": run_id} if run_id else {})}
+        with structlog.contextvars.bound_contextvars(**known):
+            await self._app(scope, receive, named)
+
+
+def _well_formed(text: str | None) -> str | None:
+    return text if text and _FORM.fullmatch(text) else None

@@ -1,0 +1,57 @@
+"""MCP over streamable HTTP, as one ASGI endpoint that only holders of a key reach.
+
+It keeps no sessions, so that any replica may answer any request. The protocol's own checks of Host
+and Origin are off: they guard servers that trust whoever reaches them, and here a key is needed.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from collegium.service.bearer import bearer
+from collegium.service.mcp.server import Context, build_mcp_server
+from collegium.service.operations import Gateway, Registry
+
+
+class McpEndpoint:
+    """The endpoint; answers while `running`."""
+
+    def __init__(self, registry: Registry, gateway: Gateway, body_bytes: int) -> None:
+        """Offer `registry` behind `gateway`, for bodies up to `body_bytes`."""
+        self._gateway = gateway
+        self._server = build_mcp_server(registry, gateway, _token, _request_id)
+        self._app = self._server.streamable_http_app(
+            stateless_http=True,
+            json_response=True,
+            max_request_body_size=body_bytes,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests inside this context; once only."""
+        async with self._server.session_manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse those without a key, pass on the others; raises UnauthenticatedError."""
+        await self._gateway.keys.identify(bearer(Request(scope)))
+        await self._app(scope, receive, send)
+
+
+def _token(context: Context) -> str | None:
+    return bearer(_request(context))
+
+
+def _request_id(context: Context) -> str:
+    known: str = _request(context).state.request_id
+    return known
+
+
+def _request(context: Context) -> Request:
+    if context.request is None:
+        raise TypeError("streamable HTTP gives each call its request")
+    return context.request

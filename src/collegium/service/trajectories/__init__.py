@@ -1,0 +1,6 @@
+"""Trajectories that agents contribute: the first use-case that services share."""
+
+from collegium.service.trajectories.offers import trajectory_operations
+from collegium.service.trajectories.use_cases import CONTRIBUTED, TrajectoryService
+
+__all__ = ["CONTRIBUTED", "TrajectoryService", "trajectory_operations"]
