@@ -19,15 +19,20 @@ C = TypeVar("C", bound=Config)
 
 def load(model: type[C], files: Sequence[Path | str], overrides: Sequence[str] = ()) -> C:
     """Return the resolved `model`; raises ConfigError or NotFoundError with file and place."""
+    return load_texts(model, {str(file): _read(Path(file)) for file in files}, overrides)
+
+
+def load_texts(model: type[C], texts: Mapping[str, str], overrides: Sequence[str] = ()) -> C:
+    """Return the resolved `model` from YAML by its origin; raises ConfigError with the place."""
     merged: dict[str, Any] = {}
-    for file in files:
-        merged = _merge(merged, _read(Path(file)))
+    for origin, text in texts.items():
+        merged = _merge(merged, _parse(text, origin))
     for override in overrides:
         merged = _merge(merged, _parse_override(override))
     try:
         return model.model_validate(merged)
     except ValidationError as error:
-        sources = ", ".join([*map(str, files), *(f"-s {o}" for o in overrides)]) or "defaults"
+        sources = ", ".join([*texts, *(f"-s {o}" for o in overrides)]) or "defaults"
         raise ConfigError(f"{sources}: {_explain(model, error)}") from None
 
 
@@ -37,17 +42,21 @@ def dump_yaml(config: Config) -> str:
     return text
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> str:
     if not file.is_file():
         raise NotFoundError(f"no configuration file {file}; the shipped ones are under configs/")
+    return file.read_text(encoding="utf-8")
+
+
+def _parse(text: str, origin: str) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: not valid YAML: {error}") from None
+        raise ConfigError(f"{origin}: not valid YAML: {error}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{file}: expected a mapping at the top, found {type(data).__name__}")
+        raise ConfigError(f"{origin}: expected a mapping at the top, found {type(data).__name__}")
     return data
 
 

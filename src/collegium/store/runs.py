@@ -26,7 +26,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-import fsspec
 from filelock import FileLock, Timeout
 from fsspec.implementations.local import LocalFileSystem
 
@@ -41,6 +40,7 @@ from collegium.core import (
 from collegium.store.attempts import Attempt, new_attempt, read_attempt
 from collegium.store.files import write_whole
 from collegium.store.manifest import Manifest
+from collegium.store.paths import locate
 from collegium.store.tables import Row, parse_row, to_lines, to_parquet
 
 _STAMP = "%Y%m%dT%H%M%S%f"
@@ -62,12 +62,16 @@ class RunDirectory:
         return type(self), (self.path, self._clock)
 
     @property
+    def on_disk(self) -> bool:
+        """Whether the directory is a folder of this machine's file system."""
+        return isinstance(self._fs, LocalFileSystem)
+
+    @property
     def _fs(self) -> Any:
-        return fsspec.core.url_to_fs(self.path)[0]
+        return locate(self.path)[0]
 
     def _at(self, *parts: str) -> str:
-        root: str = fsspec.core.url_to_fs(self.path)[1]
-        return "/".join([root.rstrip("/"), *parts])
+        return "/".join([locate(self.path)[1].rstrip("/"), *parts])
 
     def open(self, config: Config) -> "RunDirectory":
         """Create the directory, or resume it, for as long as this object lives.
@@ -95,7 +99,7 @@ class RunDirectory:
         self.write_text(file, noted.model_dump_json(indent=1))
 
     def _hold(self) -> None:
-        if not isinstance(self._fs, LocalFileSystem):
+        if not self.on_disk:
             return
         folder = Path(self._at())
         folder.mkdir(parents=True, exist_ok=True)
@@ -209,7 +213,7 @@ class RunDirectory:
     def write_bytes(self, name: str, data: bytes) -> None:
         """Create or replace a file in one step, durably."""
         target = self._at(*name.split("/"))
-        if isinstance(self._fs, LocalFileSystem):
+        if self.on_disk:
             write_whole(Path(target), lambda out: out.write(data))
         else:
             self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)

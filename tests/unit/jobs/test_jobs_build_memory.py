@@ -38,7 +38,7 @@ def test_memory_grows_by_what_the_agents_solved(build):
     solved = [e for e in read_episodes(run) if e.trajectory.success]
     assert solved
     assert {e.trajectory.producer for e in solved} <= set(rows[-1].chunks_by_producer)
-    memory = built_memory(Path(run.path))
+    memory = built_memory(run)
     failed = {e.trajectory.trajectory_id for e in read_episodes(run) if not e.trajectory.success}
     assert not failed & {chunk.trajectory_id for chunk in memory.as_of(2).chunks()}
     assert failed <= {t.trajectory_id for t in memory.trajectories.read()}

@@ -11,14 +11,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import typer
 import yaml
 from rich.console import Console
 
-from collegium.config import digest, dump_yaml, load
+from collegium.config import digest, dump_yaml, load, load_texts
 from collegium.core import CollegiumError, Record, SystemClock
 from collegium.runtime.jobs.configs import JobConfig
 from collegium.runtime.jobs.progress import ConsoleProgress
@@ -108,17 +107,17 @@ def carry_out(job: Job[C, R], order: Order) -> int:
 
 def read_config(model: type[C], order: Order) -> C:
     """Return the resolved configuration; a run directory gives that which it was made with."""
-    source = Path(order.source)
-    files = [source]
-    if source.is_dir():
-        files = [source / _CONFIG]
-        if (source / _LOOSE).is_file():
-            files.append(source / _LOOSE)
-    return load(model, files, order.overrides).resolved()
+    source = RunDirectory(order.source)
+    if not source.exists(_CONFIG):
+        return load(model, [order.source], order.overrides).resolved()
+    names = [name for name in (_CONFIG, _LOOSE) if source.exists(name)]
+    texts = {f"{source.path}/{name}": source.read_text(name) for name in names}
+    return load_texts(model, texts, order.overrides).resolved()
 
 
 def _default_run(name: str, config: JobConfig, order: Order) -> str:
-    return order.source if Path(order.source).is_dir() else f"runs/{name}-{digest(config)}"
+    resumes = RunDirectory(order.source).exists(_CONFIG)
+    return order.source if resumes else f"runs/{name}-{digest(config)}"
 
 
 def _run(

@@ -7,7 +7,6 @@ explorer, played once a task: what imitating it could reach at most.
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from collegium.agents.allocation import allocate
 from collegium.agents.experts import ExplorerPolicy
@@ -127,27 +126,27 @@ def _planned(
 def _guidance_source(config: EvaluateAgentsConfig, run: RunDirectory) -> GuidanceSource | None:
     if RETRIEVAL not in config.arms or config.memory is None:
         return None
-    snapshot = _snapshot(Path(config.memory), run)
+    snapshot = _snapshot(RunDirectory(config.memory), run)
     if not snapshot.count():
         raise InvalidInputError(f"{config.memory}: the memory holds no chunk to retrieve")
     store_growth(snapshot, run)
     return snapshot.retriever(config.retrieval)
 
 
-def _snapshot(memory_run: Path, run: RunDirectory) -> Snapshot:
+def _snapshot(memory_run: RunDirectory, run: RunDirectory) -> Snapshot:
     """Return D_P as it was when the evaluation started, also when the memory grew since."""
     memory = built_memory(memory_run)
-    digest = RunDirectory(str(memory_run)).read_text("digest.txt").strip()
+    digest = memory_run.read_text("digest.txt").strip()
     if run.exists(_MEMORY):
         noted = json.loads(run.read_text(_MEMORY))
         if noted["digest"] != digest:
             raise ConfigError(
-                f"{run.path} was begun with the memory of run {noted['digest']}, but {memory_run} "
-                f"is {digest}: use another run directory"
+                f"{run.path} was begun with the memory of run {noted['digest']}, but "
+                f"{memory_run.path} is {digest}: use another run directory"
             )
         return memory.as_of(noted["partition"])
     snapshot = memory.as_of(memory.sealed - 1)
-    noted = {"run": str(memory_run), "digest": digest, "partition": snapshot.partition}
+    noted = {"run": memory_run.path, "digest": digest, "partition": snapshot.partition}
     run.write_text(_MEMORY, json.dumps(noted | {"chunks": snapshot.count()}, indent=1))
     return snapshot
 

@@ -1,6 +1,8 @@
 """The household games of a run: official ones, or generated into its own directory."""
 
 import shutil
+import tempfile
+import weakref
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain, zip_longest
@@ -20,13 +22,12 @@ _GAMES = "games"
 
 def local_folder(run: RunDirectory, name: str) -> Path:
     """Return the folder `name` of a run directory; raises ConfigError if it is not on a disk."""
-    scheme, separator, _ = run.path.partition("://")
-    if separator and scheme != "file":
+    if not run.on_disk:
         raise ConfigError(
             f"{run.path}: this job keeps `{name}/` beside its rows, so its run directory must be "
             "on a disk that all machines of the run share"
         )
-    return Path(run.path.removeprefix("file://")) / name
+    return Path(run.path.partition("://")[2] or run.path) / name
 
 
 def open_games(config: GamesConfig, run: RunDirectory) -> GameStore:
@@ -36,12 +37,8 @@ def open_games(config: GamesConfig, run: RunDirectory) -> GameStore:
 
     Raises:
         NotFoundError: There is no such folder of games; the message says what to run.
-        ConfigError: Generated games belong into a run directory that is not on a disk.
     """
-    root = Path(config.root).expanduser() if config.root else None
-    if config.generated is not None:
-        root = _generate(config.generated, config.splits, local_folder(run, _GAMES))
-    store = GameStore(root)
+    store = _store(config, run)
     run.note_versions(
         game_data=_digest(config, store),
         grammar=GRAMMAR_DIGEST,
@@ -88,6 +85,18 @@ def _digest(config: GamesConfig, store: GameStore) -> str:
     return content_id(
         [[task.split, task.task_id, sha256(store.path(task).read_bytes())] for task in tasks]
     )
+
+
+def _store(config: GamesConfig, run: RunDirectory) -> GameStore:
+    """Return the games; generated ones are made again for each attempt if the run is on no disk."""
+    if config.generated is None:
+        return GameStore(Path(config.root).expanduser() if config.root else None)
+    if run.on_disk:
+        return GameStore(_generate(config.generated, config.splits, local_folder(run, _GAMES)))
+    folder = tempfile.mkdtemp()
+    store = GameStore(_generate(config.generated, config.splits, Path(folder, _GAMES)))
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def _generate(games: GeneratedGames, splits: Sequence[str], folder: Path) -> Path:

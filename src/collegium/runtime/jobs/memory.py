@@ -27,19 +27,23 @@ def make_memory(setup: MemorySetup, run: RunDirectory) -> ExperienceMemory:
     return _open(setup, local_folder(run, _MEMORY).parent)
 
 
-def built_memory(run: Path) -> ExperienceMemory:
+def built_memory(run: RunDirectory) -> ExperienceMemory:
     """Open the memory that an earlier `build_memory` left in `run`.
 
     Raises:
         NotFoundError: There is none, or none of its partitions is complete.
+        ConfigError: The run directory is not on a disk.
     """
-    file = run / _SETUP
-    if not file.is_file():
-        raise NotFoundError(f"no memory at {run}: build it first, with pipelines/build_memory.py")
-    memory = _open(load(MemorySetup, [file]), run)
+    folder = local_folder(run, _MEMORY).parent
+    if not run.exists(_SETUP):
+        raise NotFoundError(
+            f"no memory at {run.path}: build it first, with pipelines/build_memory.py"
+        )
+    memory = _open(load(MemorySetup, [folder / _SETUP]), folder)
     if not memory.sealed:
         raise NotFoundError(
-            f"the memory at {run} is not complete: go on with pipelines/build_memory.py {run}"
+            f"the memory at {run.path} is not complete: go on with "
+            f"pipelines/build_memory.py {run.path}"
         )
     return memory
 

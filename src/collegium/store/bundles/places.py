@@ -6,17 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from collegium.core import (
     InvalidInputError,
-    MissingDependencyError,
     NotFoundError,
     UnavailableError,
 )
 from collegium.store.bundles.record import MANIFEST, Bundle
 from collegium.store.files import write_whole
+from collegium.store.paths import locate
 
 
 class Place(Protocol):
@@ -61,8 +60,7 @@ class PathPlace:
             MissingDependencyError: It needs a package that is not installed.
         """
         self.address = address.rstrip("/")
-        with _told(self.address):
-            self._fs, self._root = fsspec.core.url_to_fs(self.address, **options)
+        self._fs, self._root = locate(self.address, **options)
 
     def read(self) -> Bundle | None:
         """Return the bundle that is there whole, if any."""
@@ -123,7 +121,3 @@ def _told(address: str) -> Iterator[None]:
         raise NotFoundError(f"{address} is not there: check the address, or push again") from None
     except OSError as error:
         raise UnavailableError(f"{address} cannot be read or written: {error}") from error
-    except ImportError as error:
-        raise MissingDependencyError(f"{address}: {error}") from None
-    except ValueError as error:
-        raise InvalidInputError(f"{address}: {error}") from None

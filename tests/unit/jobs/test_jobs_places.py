@@ -1,0 +1,97 @@
+"""A run directory may be anywhere: in memory, on another disk, behind an address."""
+
+import json
+import tempfile
+import uuid
+from pathlib import Path
+
+import pytest
+
+from collegium.cli import main
+from collegium.core import BudgetExceededError
+from collegium.evaluation import read_episodes
+from collegium.runtime.jobs.build_memory import build_memory
+from collegium.runtime.jobs.command import Order, carry_out
+from collegium.runtime.jobs.evaluate_agents import evaluate_agents
+from collegium.runtime.jobs.pipelines import BUILD_MEMORY, EVALUATE_AGENTS
+from collegium.store import RunDirectory
+
+CI = Path(__file__).resolve().parents[3] / "configs" / "ci"
+BUILD, EVALUATE = str(CI / "build_memory.yaml"), str(CI / "evaluate_agents.yaml")
+STOP = ("execution.budget.max_tokens=20000", "execution.concurrency=2")
+GO_ON = ("execution.budget.max_tokens=null",)
+_OTHER_DISK = Path("/dev/shm")
+
+
+@pytest.fixture(params=["memory", "file-url", "other-disk"])
+def place(request, tmp_path):
+    match request.param:
+        case "memory":
+            yield f"memory://runs-{uuid.uuid4().hex}/evaluation"
+        case "file-url":
+            yield f"file://{tmp_path}/evaluation"
+        case _:
+            if not _OTHER_DISK.is_dir() or _OTHER_DISK.stat().st_dev == tmp_path.stat().st_dev:
+                pytest.skip("needs a second file system")
+            with tempfile.TemporaryDirectory(dir=_OTHER_DISK) as folder:
+                yield f"{folder}/evaluation"
+
+
+@pytest.fixture(autouse=True)
+def _built(in_process, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (
+        carry_out(in_process(BUILD_MEMORY, build_memory), Order(BUILD, run="runs/ci/memory")) == 0
+    )
+
+
+@pytest.fixture
+def evaluation(in_process):
+    return in_process(EVALUATE_AGENTS, evaluate_agents)
+
+
+def episodes(run):
+    return sorted(episode.key for episode in read_episodes(RunDirectory(run)))
+
+
+def test_an_evaluation_stops_and_goes_on_anywhere(place, evaluation, capsys):
+    stopped = carry_out(evaluation, Order(EVALUATE, STOP, place))
+    assert stopped == BudgetExceededError.exit_code
+    before = episodes(place)
+    assert 8 < len(before) < 40
+    capsys.readouterr()
+    assert carry_out(evaluation, Order(place, GO_ON, as_json=True)) == 0
+    summary = json.loads(capsys.readouterr().out)
+    keys = episodes(place)
+    assert len(keys) == len(set(keys)) == 8 * 2 * 2 + 8
+    assert set(before) < set(keys)
+    run = RunDirectory(place)
+    assert len(run.attempts()) == 2
+    assert json.loads(run.read_text("summary.json")) == summary
+    manifest = run.manifest()
+    assert manifest.rows["episodes"] == len(keys)
+    for name in manifest.files:
+        manifest.check(name, run.read_bytes(name), place)
+
+
+def test_where_it_lies_changes_nothing(place, evaluation, capsys):
+    assert carry_out(evaluation, Order(EVALUATE, run=place, as_json=True)) == 0
+    there = json.loads(capsys.readouterr().out)
+    assert carry_out(evaluation, Order(EVALUATE, run="runs/here", as_json=True)) == 0
+    assert json.loads(capsys.readouterr().out) == there
+    assert main(["report", place, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == there
+    versions = [RunDirectory(run).attempts()[0].versions for run in (place, "runs/here")]
+    assert versions[0] == versions[1]
+
+
+def test_a_memory_must_be_on_a_disk(evaluation, capsys):
+    assert carry_out(evaluation, Order(EVALUATE, ("memory=memory://away",), "runs/here")) == 2
+    assert "must be on a disk" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_address_that_nothing_can_read(evaluation, capsys):
+    assert carry_out(evaluation, Order(EVALUATE, run="nonsense://there")) == 2
+    assert "nonsense" in capsys.readouterr().err
+    assert carry_out(evaluation, Order(EVALUATE, run="s3://there/run", as_json=True)) == 3
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "missing_dependency"
