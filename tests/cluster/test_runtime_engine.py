@@ -12,16 +12,16 @@ from typing import Any
 
 import psutil
 import pytest
+import ray
+from slow_engine import SlowConfig
 
 from collegium.core import EngineError
 from collegium.llm import EngineLostError, ReplayConfig, Request
-
-pytest.importorskip("ray")
-
-from slow_engine import SlowConfig
-
-from collegium.runtime.cluster import ClusterConfig, ray_cluster
-from collegium.runtime.remote_engine import RemoteEngine, WatchConfig, start_engine
+from collegium.runtime import remote_engine
+from collegium.runtime.cluster import ray_cluster
+from collegium.runtime.processes import Process, kill_anywhere
+from collegium.runtime.remote_engine import RemoteEngine, start_engine
+from collegium.runtime.watch import WatchConfig
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
 
@@ -34,7 +34,7 @@ SUPPORT = Path(__file__).resolve().parents[1] / "support"
 def _cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(SUPPORT))  # for the actors, which unpickle SlowConfig
-        with ray_cluster(ClusterConfig(num_cpus=1)):
+        with ray_cluster():
             yield
 
 
@@ -165,6 +165,36 @@ def test_closed_engine_leaves_no_process_and_stays_closed() -> None:
     run(work, child=True)
 
 
+def test_nothing_starts_beside_a_process_that_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def survived(_process: Process, _patience_s: float = 0.0) -> bool:
+        return False
+
+    async def work(engine: RemoteEngine) -> None:
+        before = await pids(engine)
+        with monkeypatch.context() as patch:
+            patch.setattr(remote_engine, "kill_anywhere", survived)
+            with pytest.raises(EngineError, match=f"{before[0]} on node .* survived"):
+                await engine.complete(Request(prompt="lost"))
+        with pytest.raises(EngineError, match="survived"):
+            await engine.complete(PIDS)
+
+    run(work)
+
+
+def test_a_process_on_a_machine_that_left_the_cluster_is_gone() -> None:
+    lost = Process(os.getpid(), psutil.Process().create_time(), "a" * 56)
+    assert asyncio.run(kill_anywhere(lost))
+
+
+def test_an_actor_that_gets_no_place_is_given_up_and_left_nowhere() -> None:
+    watch = QUICK.model_copy(update={"start_deadline_s": 3.0})
+    engine = RemoteEngine(SlowConfig(gpus=1.0), watch)
+    with pytest.raises(EngineLostError, match="within 3 s"):
+        asyncio.run(engine.start())
+    states = {actor["State"] for actor in ray._private.state.actors().values()}
+    assert states <= {"ALIVE", "DEAD"}
+
+
 def test_light_engine_stays_in_this_process(tmp_path: Path) -> None:
     (tmp_path / "r").write_text('{"schema_version": 1, "model": "m"}\n')
     engine = asyncio.run(start_engine(ReplayConfig(path=str(tmp_path / "r")), QUICK))
@@ -175,8 +205,9 @@ DRIVER = """
 import asyncio
 from slow_engine import SlowConfig
 from collegium.llm import Request
-from collegium.runtime.cluster import ClusterConfig, ray_cluster
-from collegium.runtime.remote_engine import RemoteEngine, WatchConfig
+from collegium.runtime.cluster import ray_cluster
+from collegium.runtime.remote_engine import RemoteEngine
+from collegium.runtime.watch import WatchConfig
 
 async def main():
     engine = RemoteEngine(SlowConfig(), WatchConfig())
@@ -184,7 +215,7 @@ async def main():
     await engine.complete(Request(prompt="{prompt}"))
 
 if __name__ == "__main__":
-    with ray_cluster(ClusterConfig(num_cpus=1)):
+    with ray_cluster():
         asyncio.run(main())
 """
 
@@ -196,7 +227,6 @@ def test_killed_driver_takes_its_engine_and_its_cluster_down(prompt: str, tmp_pa
     driver = subprocess.Popen(
         [sys.executable, str(script)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(SUPPORT)},
     )
     assert driver.stdout is not None

@@ -47,7 +47,12 @@ class SlowConfig(EngineSettings):
 
     kind: Literal["slow"] = "slow"
     child: bool = False
+    gpus: float = 0.0
     start: Literal["fine", "hang", "fail"] = "fine"
+
+    @property
+    def gpus_reserved(self) -> float:
+        return self.gpus
 
     def _start(self) -> Engine:
         if self.start == "hang":

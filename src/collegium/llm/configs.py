@@ -5,10 +5,11 @@ chooses the class; a package registers more kinds under the entry-point group `c
 each a subclass of `EngineSettings`. Nothing heavy is imported before `build`.
 """
 
+import os
 from abc import ABC, abstractmethod
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -44,6 +45,10 @@ class EngineSettings(Config, ABC):
     def gpus_reserved(self) -> float:
         """GPUs, or the fraction of one, that the engine's process needs for itself."""
         return 0.0
+
+    def sharing(self, engines: int) -> Self:
+        """Return the settings of one of `engines` that share the cores of this machine."""
+        return self
 
     def build(self) -> Engine:
         """Start the engine; may take long, and belongs in the process that will own it."""
@@ -109,6 +114,13 @@ class VllmConfig(EngineSettings):
     def gpus_reserved(self) -> float:
         """GPUs, or the fraction of one, that the engine's process needs for itself."""
         return self.gpus
+
+    def sharing(self, engines: int) -> Self:
+        """Return the settings with an equal part of the cores, unless `threads` says otherwise."""
+        if self.threads is not None or engines == 1:
+            return self
+        cores = len(os.sched_getaffinity(0))
+        return self.model_copy(update={"threads": max(1, cores // engines)})
 
     def _start(self) -> Engine:
         """Start vLLM in this process."""

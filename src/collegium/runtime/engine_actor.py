@@ -1,20 +1,27 @@
 """What runs in a Ray actor around an engine: a process of its own that dies with its parent."""
 
+import asyncio
 import ctypes
 import signal
 
-from collegium.llm import Completion, EngineSettings, Request
-from collegium.runtime.processes import Process, this_process
+import ray
+
+from collegium.llm import Completion, Engine, EngineSettings, Request
+from collegium.runtime.processes import Process, kill_children, this_process
 
 _PR_SET_PDEATHSIG = 1
+_CLOSE_DEADLINE_S = 15.0
 
 
 class EngineActor:
     """Starts the engine that the settings describe, and completes requests on it."""
 
-    def __init__(self, settings: EngineSettings) -> None:
+    def __init__(self, settings: EngineSettings, side_by_side: int) -> None:
+        """Take the settings of an engine that shares its machine's cores with others."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         self._settings = settings
+        self._side_by_side = side_by_side
+        self._engine: Engine | None = None
 
     async def process(self) -> Process:
         """Say which process this is."""
@@ -22,8 +29,17 @@ class EngineActor:
 
     async def start(self) -> None:
         """Start the engine."""
-        self._engine = self._settings.build()
+        self._engine = self._settings.sharing(self._side_by_side).build()
 
     async def complete(self, request: Request) -> Completion:
         """Complete one request."""
+        assert self._engine is not None
         return await self._engine.complete(request)
+
+    async def exit(self) -> None:
+        """End the engine, its children and this process in the way that Ray takes as intended."""
+        if self._engine is not None:
+            async with asyncio.timeout(_CLOSE_DEADLINE_S):
+                await self._engine.close()
+        kill_children()
+        ray.actor.exit_actor()

@@ -1,33 +1,26 @@
 """The driver's side of an engine in an actor: deadlines, kills, restarts.
 
 A request that gets no answer before its deadline means that the engine hangs. Its process and all
-children are killed by process id, wherever they run, and a fresh engine takes its place on the next
-request. Each request that was in flight fails with EngineError: its row says `engine_error`.
+children are killed by process id, wherever they run, and only when they are gone may a fresh engine
+take its place, on the next request. Each request that was in flight fails with EngineError: its row
+says `engine_error`.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import ray
-from pydantic import Field
 from ray.exceptions import RayError, RayTaskError
 
-from collegium.config import Config
 from collegium.core import CollegiumError, EngineError
 from collegium.llm import Completion, Engine, EngineLostError, EngineSettings, Request
 from collegium.runtime.engine_actor import EngineActor
 from collegium.runtime.processes import Process, kill_anywhere
+from collegium.runtime.watch import WatchConfig
 
-
-class WatchConfig(Config):
-    """When an engine counts as hung, and how often it may be replaced."""
-
-    start_deadline_s: float = Field(default=600.0, gt=0)
-    """Longest start, loading and a first merge of weights included."""
-    request_deadline_s: float = Field(default=300.0, gt=0)
-    """Longest wait for an answer, waiting in the engine's queue included."""
-    max_restarts: int = Field(default=3, ge=0)
-    """Replacements of a dead engine before each further request fails at once."""
+_EXIT_DEADLINE_S = 20.0
+"""Time that an engine has to end by itself."""
 
 
 class _Running(NamedTuple):
@@ -38,15 +31,23 @@ class _Running(NamedTuple):
 class RemoteEngine:
     """An `Engine` whose weights live in a Ray actor; belongs to one event loop."""
 
-    def __init__(self, settings: EngineSettings, watch: WatchConfig) -> None:
-        """Describe the engine; `start`, or else the first request, starts it."""
+    def __init__(self, settings: EngineSettings, watch: WatchConfig, side_by_side: int = 1) -> None:
+        """Describe the engine; `start`, or else the first request, starts it.
+
+        Args:
+            settings: Which engine.
+            watch: When it is given up.
+            side_by_side: Engines that share its machine's cores, itself included.
+        """
         self.model: str = getattr(settings, "model", settings.kind)
         self._settings = settings
         self._watch = watch
+        self._side_by_side = side_by_side
         self._running: _Running | None = None
         self._changing = asyncio.Lock()
         self._starts_left = watch.max_restarts + 1
-        self._closed = False
+        self._refusal = ""
+        """Why no engine may be started any more."""
 
     async def start(self) -> Process:
         """Start the engine unless it runs, and return its process.
@@ -72,22 +73,24 @@ class RemoteEngine:
         return completion
 
     async def close(self) -> None:
-        """Kill the engine's process: its own shutdown may hang, and nothing in it is kept."""
-        self._closed = True
+        """End the engine; raises EngineError if its process survives even a kill."""
         async with self._changing:
+            self._refusal = self._refusal or "the engine was closed"
             running, self._running = self._running, None
-        if running is not None:
-            await _kill(running)
+            if running is not None:
+                with suppress(CollegiumError):  # in any case the actor's process ends
+                    await _answered(running.actor.exit.remote(), _EXIT_DEADLINE_S)
+                await self._kill(running, patience_s=_EXIT_DEADLINE_S)
 
     async def _ready(self) -> _Running:
         async with self._changing:
             if self._running is None:
-                if self._closed:
-                    raise EngineError("the engine was closed")
+                if self._refusal:
+                    raise EngineError(self._refusal)
                 if self._starts_left == 0:
                     raise EngineError(
                         f"the engine died {self._watch.max_restarts + 1} times "
-                        "(`max_restarts`): see the first failure, then resume the run"
+                        "(`execution.max_restarts`): see the first failure, then resume the run"
                     )
                 self._starts_left -= 1
                 self._running = await self._start()
@@ -95,26 +98,42 @@ class RemoteEngine:
 
     async def _start(self) -> _Running:
         actor_class = ray.remote(num_cpus=0, num_gpus=self._settings.gpus_reserved)(EngineActor)
-        actor = actor_class.remote(self._settings)
-        process = await _answered(actor.process.remote(), self._watch.start_deadline_s)
+        actor = actor_class.remote(self._settings, self._side_by_side)
+        try:
+            process = await _answered(actor.process.remote(), self._watch.start_deadline_s)
+        except BaseException:
+            ray.kill(actor)
+            raise
         running = _Running(actor, process)
         try:
             await _answered(actor.start.remote(), self._watch.start_deadline_s)
         except BaseException:
-            await _kill(running)
+            await self._kill(running)
             raise
         return running
 
     async def _discard(self, running: _Running) -> None:
         """Kill `running`, once, however many of its requests fail together."""
         async with self._changing:
-            if self._running is not running:
-                return
-            self._running = None
-        await _kill(running)
+            if self._running is running:
+                self._running = None
+                await self._kill(running)
+
+    async def _kill(self, running: _Running, patience_s: float = 0.0) -> None:
+        gone = await kill_anywhere(running.process, patience_s)
+        ray.kill(running.actor)
+        if not gone:
+            process = running.process
+            self._refusal = (
+                f"the engine's process {process.pid} on node {process.node} survived SIGKILL: end "
+                "it by hand, then resume the run"
+            )
+            raise EngineError(self._refusal)
 
 
-async def start_engine(settings: EngineSettings, watch: WatchConfig) -> Engine:
+async def start_engine(
+    settings: EngineSettings, watch: WatchConfig, side_by_side: int = 1
+) -> Engine:
     """Start an engine where it is to live: in an actor, or, if it is light, in this process.
 
     Raises:
@@ -122,7 +141,7 @@ async def start_engine(settings: EngineSettings, watch: WatchConfig) -> Engine:
     """
     if not settings.own_process:
         return await asyncio.to_thread(settings.build)
-    engine = RemoteEngine(settings, watch)
+    engine = RemoteEngine(settings, watch, side_by_side)
     await engine.start()
     return engine
 
@@ -145,8 +164,3 @@ async def _answered(answer: Any, deadline_s: float) -> Any:
         raise EngineError(f"the engine failed: {error.cause!r}") from error
     except RayError as error:
         raise EngineLostError(f"the engine's process died: {error}") from None
-
-
-async def _kill(running: _Running) -> None:
-    await kill_anywhere(running.process)
-    ray.kill(running.actor)

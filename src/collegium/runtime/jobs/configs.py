@@ -21,6 +21,7 @@ from collegium.embedding import EmbedderConfig, MiniLMConfig
 from collegium.environments.household import Grammar
 from collegium.experience import MemoryConfig, RetrievalConfig
 from collegium.llm import BudgetConfig, EngineConfig, VllmConfig
+from collegium.runtime.watch import WatchConfig
 
 NO_RETRIEVAL: Final = "no_retrieval"
 RETRIEVAL: Final = "retrieval"
@@ -74,7 +75,7 @@ class GamesConfig(Config):
         return self
 
 
-class ExecutionConfig(Config):
+class ExecutionConfig(WatchConfig):
     """How a run is carried out; changes nothing about what it finds, so it may change on resume."""
 
     concurrency: int = Field(default=32, gt=0)
@@ -90,10 +91,6 @@ class ExecutionConfig(Config):
     ray_address: str | None = None
     """Address of a running Ray cluster, or `auto`; null starts one on this machine, unless the
     driver itself was started by `ray job submit`."""
-    start_deadline_s: float = Field(default=600.0, gt=0)
-    """An engine that takes longer to start is killed."""
-    request_deadline_s: float = Field(default=300.0, gt=0)
-    """An engine that leaves a request without an answer for longer is killed and replaced."""
 
 
 class PlayingConfig(JobConfig):

@@ -1,9 +1,9 @@
 """Which engine serves which agent, and how many engines are alive at once.
 
 On CPUs an engine serves one model with one adapter merged into it; on GPUs (`lora: true`) one model
-with any adapter; a client of remote servers any model, so that one rate limit holds for all. Agents are therefore played in groups, and
-an engine stays alive after its group until another needs its place, so that a population that fits
-side by side is started once.
+with any adapter; a client of remote servers any model, so that one rate limit holds for all. Agents
+are therefore played in groups, and an engine stays alive after its group until another needs its
+place, so that a population that fits side by side is started once.
 """
 
 import asyncio

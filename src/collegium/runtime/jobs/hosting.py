@@ -5,7 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
-from collegium.llm import Engine, EngineSettings, VllmConfig
+from collegium.llm import Engine, EngineSettings
 from collegium.runtime.jobs.configs import ExecutionConfig, PlayingConfig
 from collegium.runtime.jobs.engines import EnginePool, side_by_side
 
@@ -13,21 +13,16 @@ from collegium.runtime.jobs.engines import EnginePool, side_by_side
 @asynccontextmanager
 async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
     """Give the engines that `config` needs; all of them end with the context."""
-    from collegium.runtime.remote_engine import WatchConfig, start_engine
+    from collegium.runtime.remote_engine import start_engine
 
-    execution = config.execution
-    watch = WatchConfig(
-        start_deadline_s=execution.start_deadline_s,
-        request_deadline_s=execution.request_deadline_s,
-    )
     capacity = side_by_side(config)
 
     async def start(settings: EngineSettings) -> Engine:
-        return await start_engine(_with_share(settings, capacity), watch)
+        return await start_engine(settings, config.execution, capacity)
 
     async with AsyncExitStack() as stack:
         if config.engine.own_process:
-            stack.enter_context(_ray(execution))
+            stack.enter_context(_ray(config.execution))
         pool = EnginePool(start, capacity)
         stack.push_async_callback(pool.close)
         yield pool
@@ -36,18 +31,10 @@ async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
 @contextmanager
 def _ray(execution: ExecutionConfig) -> Iterator[None]:
     """Run Ray, without letting it take the signal that stops a run cleanly."""
-    from collegium.runtime.cluster import ClusterConfig, ray_cluster
+    from collegium.runtime.cluster import ray_cluster
 
     submitted = "auto" if "RAY_ADDRESS" in os.environ else None  # by `ray job submit`
     handler = signal.getsignal(signal.SIGTERM)
-    with ray_cluster(ClusterConfig(address=execution.ray_address or submitted)):
+    with ray_cluster(execution.ray_address or submitted):
         signal.signal(signal.SIGTERM, handler)
         yield
-
-
-def _with_share(settings: EngineSettings, engines: int) -> EngineSettings:
-    """Give an engine its part of the cores, so that engines side by side leave each other room."""
-    if not isinstance(settings, VllmConfig) or settings.threads is not None or engines == 1:
-        return settings
-    cores = len(os.sched_getaffinity(0))
-    return settings.model_copy(update={"threads": max(1, cores // engines)})
