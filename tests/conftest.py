@@ -1,7 +1,6 @@
 """Data too large for the repository (tests skip where they are absent), and real databases."""
 
 import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +41,7 @@ def postgres() -> Iterator[EmbeddedServer]:
 @pytest.fixture
 def database_settings(postgres: EmbeddedServer, tmp_path: Path) -> DatabaseSettings:
     """Settings of an empty database of the test's own."""
-    return fresh_database(postgres, f"test_{uuid.uuid4().hex}", tmp_path / "keys")
+    return fresh_database(postgres, tmp_path / "keys")
 
 
 @pytest.fixture

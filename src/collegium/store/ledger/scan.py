@@ -1,0 +1,154 @@
+"""Going through all events and recomputing their hashes, as fast as Python can.
+
+The canonical bytes of an event are its columns, in the order of `_COLUMNS`, each as four bytes of
+length and its PostgreSQL binary form, big-endian: integers of 8 bytes (4 for schema_version), the
+UUID's 16, times as microseconds since 2000-01-01 UTC, texts in UTF-8. `COPY … (FORMAT BINARY)`
+sends just these, so a row is hashed as it arrives. `hash` is SHA-256 over the hash of the event
+before it in the stream (32 zero bytes before the first) and these bytes.
+
+The scan only notes what is not as expected; `store.ledger.judging` finds out what happened to it.
+"""
+
+import hashlib
+import struct
+from collections.abc import Generator, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from psycopg.pq import ExecStatus
+
+from collegium.core import UnavailableError
+
+ZERO = bytes(32)
+"""Stands before the first event of a stream."""
+MAX_SUSPECTS = 1000
+"""Suspects kept for judging; of more, only the number is known."""
+
+_COLUMNS = (
+    "position, version, id, observed_at, recorded_at, schema_version, stream, type, "
+    "idempotency_key, payload, commitments, hash"
+)
+_FILE_HEADER = 19
+_ROW_HEADER = 2
+_NAME = 82
+"""Where the stream's name starts in a row; its length stands before it."""
+_HASH = 32
+_FIXED = struct.Struct(">hiqiq20x12x12x8xi")
+_POSITION = slice(4, 12)
+_VERSION = slice(16, 24)
+
+
+class Head(NamedTuple):
+    """Where a stream stands."""
+
+    version: int
+    hash: bytes
+
+
+class Suspect(NamedTuple):
+    """An event that is not what its predecessors let expect."""
+
+    position: int
+    version: int
+    stream: str
+    frame: bytes
+    """Its canonical bytes."""
+    hash: bytes
+    """As stored."""
+
+    def hash_after(self, previous: bytes, position: int = 0, version: int = 0) -> bytes:
+        """Return the hash after `previous`, as if it stood at another position and version."""
+        frame = bytearray(self.frame)
+        frame[_POSITION] = (position or self.position).to_bytes(8, "big")
+        frame[_VERSION] = (version or self.version).to_bytes(8, "big")
+        return hashlib.sha256(previous + frame).digest()
+
+
+class Scan:
+    """What is known of the events up to `position`."""
+
+    def __init__(self, position: int = 0, heads: dict[bytes, Head] | None = None) -> None:
+        """Start after `position`, where the streams have these `heads` (by name in UTF-8)."""
+        self.position = position
+        self.heads: dict[bytes, Any] = dict(heads or {})
+        self.gaps: list[tuple[int, int]] = []
+        """Missing positions: first and last of each gap."""
+        self.suspects: list[Suspect] = []
+        self.suspected = 0
+        self.counted = 0
+        self._held: tuple[bytes | memoryview, ...] = ()
+
+    def feed(self, rows: Iterator[bytes | memoryview], until: int) -> bool:
+        """Take rows up to position `until`; False when they came to their end before it.
+
+        The next call goes on with the first row beyond it; `rows` must be the same iterator.
+        """
+        heads, unpack, sha256 = self.heads, _FIXED.unpack_from, hashlib.sha256
+        nothing = (0, ZERO)
+        expected = self.position + 1
+        for row in chain(self._held, rows):
+            _, _, position, _, version, size = unpack(row)
+            if position > until:
+                self._held, self.position = (row,), expected - 1
+                return True
+            if position != expected:
+                self.gaps.append((expected, position - 1))
+            expected = position + 1
+            stream = bytes(row[_NAME : _NAME + size])
+            head = heads.get(stream, nothing)
+            stored = bytes(row[-_HASH:])
+            frame = row[_ROW_HEADER : -_HASH - 4]
+            if version != head[0] + 1 or sha256(head[1] + frame).digest() != stored:
+                self._suspect(Suspect(position, version, stream.decode(), bytes(frame), stored))
+            heads[stream] = (version, stored)
+            self.counted += 1
+            if position == until:
+                break
+        self._held = ()
+        self.position = expected - 1
+        return self.position == until
+
+    def _suspect(self, suspect: Suspect) -> None:
+        self.suspected += 1
+        if len(self.suspects) < MAX_SUSPECTS:
+            self.suspects.append(suspect)
+
+
+def rows_after(connection: sa.Connection, position: int) -> Generator[memoryview, None, None]:
+    """Yield each event after `position` in PostgreSQL's binary form, by position.
+
+    This goes past the driver's own iterator, which takes as long for a row as checking it does.
+    """
+    driver: Any = connection.connection.driver_connection
+    wire = driver.pgconn
+    query = (
+        f"copy (select {_COLUMNS} from collegium.events where position > {int(position)} "
+        "order by position) to stdout (format binary)"
+    )
+    connection.execute(sa.select(1))  # so that the snapshot is that of the transaction
+    _succeeded(wire.exec_(query.encode()), ExecStatus.COPY_OUT, driver)
+    get, size = wire.get_copy_data, 1
+    try:
+        size, row = get(0)
+        if size > _FILE_HEADER + _NAME:
+            yield row[_FILE_HEADER:]
+        while size > 0:
+            size, row = get(0)
+            if size > _NAME:  # the last block only says that it is the last
+                yield row
+    finally:
+        if size > 0:
+            driver.cancel_safe()
+            while get(0)[0] > 0:
+                pass
+            wire.get_result()
+            wire.get_result()
+    _succeeded(wire.get_result(), ExecStatus.COMMAND_OK, driver)
+    wire.get_result()
+
+
+def _succeeded(result: Any, expected: ExecStatus, driver: Any) -> None:
+    if result.status != expected:
+        message = result.get_error_message() or driver.pgconn.get_error_message()
+        raise UnavailableError(f"the database did not hand over its events: {message.strip()}")

@@ -1,0 +1,200 @@
+"""Verifying a whole ledger: chains, checkpoints, anchor, heads and personal texts.
+
+Everything is computed here, from bytes that the database hands over in one snapshot; nothing that
+the database says about itself is believed. What is signed by a checkpoint is vouched for; what
+came after the newest one is only consistent, as whoever can write to the database could also have
+written it differently.
+"""
+
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from collegium.core import Clock, SystemClock
+from collegium.store import schema
+from collegium.store.database import Database
+from collegium.store.ledger.chain_of_checkpoints import CheckedCheckpoints
+from collegium.store.ledger.checkpoints import Checkpoint
+from collegium.store.ledger.findings import MAX_FINDINGS, Finding, FindingKind, Verification
+from collegium.store.ledger.judging import Judge
+from collegium.store.ledger.scan import Head, Scan, rows_after
+from collegium.store.ledger.signing import KeyFolder
+from collegium.store.ledger.text_audit import audit_texts
+
+_END = 2**63 - 1
+
+
+class Verifier:
+    """Verifies one ledger from its first event on."""
+
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        """Check signatures with the key in the folder that the database's settings name."""
+        self._database = database
+        self._clock = clock or SystemClock()
+        self._keys = KeyFolder(database.settings.keys)
+
+    def run(self) -> Verification:
+        """Return what is wrong, and from which event to which the ledger is proven.
+
+        Raises:
+            UnavailableError: The database does not answer.
+            ConfigError: The key may be read by others.
+        """
+        started = self._clock.monotonic()
+        with self._database.connection() as connection:
+            connection.execution_options(isolation_level="REPEATABLE READ")
+            verified = _Pass(connection, self._keys)
+            verified.run()
+        return verified.report(self._clock.monotonic() - started)
+
+
+class _Pass:
+    def __init__(self, connection: sa.Connection, keys: KeyFolder) -> None:
+        self._connection = connection
+        self._findings: list[Finding] = []
+        self._scan = Scan()
+        self._matched: Checkpoint | None = None
+        head = connection.execute(sa.select(schema.ledger.c.id, schema.ledger.c.position)).one()
+        self._ledger, self._head = head.id, head.position
+        self._checkpoints = CheckedCheckpoints(connection, keys, self._ledger)
+
+    def run(self) -> None:
+        self._findings += self._checkpoints.findings
+        self._scan_all()
+        self._findings += Judge(self._connection, self._scan).findings()
+        self._findings += self._of_heads()
+        self._findings += audit_texts(self._connection)
+
+    def _scan_all(self) -> None:
+        rows = rows_after(self._connection, 0)
+        signed = 0
+        for checkpoint in self._checkpoints.valid:
+            reached = self._scan.feed(rows, checkpoint.position)
+            differing = list(self._differing(checkpoint))
+            # What is known of single events of a stream says more than that its head is another.
+            known = {suspect.stream for suspect in self._scan.suspects}
+            self._findings += (f for f in differing if f.stream not in known)
+            if not reached:
+                self._findings.append(self._cut_off(checkpoint))
+                break
+            if not differing:
+                self._matched = checkpoint
+            signed = checkpoint.position
+        else:
+            self._scan.feed(rows, _END)
+        if self._scan.position < self._head and signed <= self._scan.position:
+            self._findings.append(self._behind_head())
+        rows.close()
+
+    def _differing(self, checkpoint: Checkpoint) -> Iterator[Finding]:
+        """Yield a finding for each stream that is not where the checkpoint says."""
+        for stream, signed in checkpoint.heads.items():
+            found = Head(*self._scan.heads.get(stream.encode(), (0, b"")))
+            if found == signed:
+                continue
+            shorter = found.version < signed.version
+            what = (
+                f"ends at version {found.version}"
+                if shorter
+                else f"has another version {found.version}"
+            )
+            yield Finding(
+                kind=FindingKind.TRUNCATED if shorter else FindingKind.REWRITTEN,
+                detail=f"{stream} {what}; checkpoint {checkpoint.number}, at position "
+                f"{checkpoint.position}, was signed over version {signed.version}",
+                position=(self._matched.position if self._matched else 0) + 1,
+                last_position=checkpoint.position,
+                stream=stream,
+                version=signed.version,
+            )
+
+    def _cut_off(self, checkpoint: Checkpoint) -> Finding:
+        end = self._scan.position
+        return Finding(
+            kind=FindingKind.TRUNCATED,
+            detail=f"events {end + 1} … {checkpoint.position} are cut off: checkpoint "
+            f"{checkpoint.number} was signed over them",
+            position=end + 1,
+            last_position=checkpoint.position,
+        )
+
+    def _behind_head(self) -> Finding:
+        end = self._scan.position
+        return Finding(
+            kind=FindingKind.TRUNCATED,
+            detail=f"events {end + 1} … {self._head} are cut off: the ledger's head was there",
+            position=end + 1,
+            last_position=self._head,
+        )
+
+    def _of_heads(self) -> Iterator[Finding]:
+        if self._head < self._scan.position:
+            yield Finding(
+                kind=FindingKind.HEAD,
+                detail=f"the ledger's head is at {self._head}, its last event at "
+                f"{self._scan.position}",
+            )
+        stored = {
+            row.stream.encode(): Head(row.version, bytes(row.hash))
+            for row in self._connection.execute(sa.select(schema.streams))
+            if row.version
+        }
+        for stream in sorted(stored.keys() | self._scan.heads.keys()):
+            head, found = stored.get(stream), self._scan.heads.get(stream)
+            if head != found:
+                yield _wrong_head(stream.decode(), head, found)
+
+    def report(self, seconds: float) -> Verification:
+        first, last = self._vouched()
+        newest = self._checkpoints.newest
+        overflow = max(0, self._scan.suspected - len(self._scan.suspects))
+        return Verification(
+            ledger=str(self._ledger),
+            events=self._scan.counted,
+            position=self._scan.position,
+            checkpoint=newest.number if newest else None,
+            vouched_from=first,
+            vouched_to=last,
+            findings=tuple(self._findings[:MAX_FINDINGS]),
+            found=len(self._findings) + overflow,
+            notes=tuple(self._notes(last)),
+            seconds=round(seconds, 3),
+        )
+
+    def _vouched(self) -> tuple[int | None, int | None]:
+        """Return the span from behind the last doubt to the newest checkpoint that holds.
+
+        Behind it, each event is linked to the next by the hashes as stored, up to heads that were
+        signed; so each is what was signed.
+        """
+        if self._matched is None or self._scan.suspected > len(self._scan.suspects):
+            return None, None
+        last = self._matched.position
+        doubts = [suspect.position for suspect in self._scan.suspects]
+        doubts += [end for _, end in self._scan.gaps]
+        first = max((doubt for doubt in doubts if doubt <= last), default=0) + 1
+        return (first, last) if first <= last else (None, None)
+
+    def _notes(self, vouched_to: int | None) -> Iterator[str]:
+        yield from self._checkpoints.notes
+        end = self._scan.position
+        signed = vouched_to or 0
+        if end > signed:
+            yield (
+                f"events {signed + 1} … {end} are in unbroken chains, but no checkpoint covers "
+                "them: `collegium db checkpoint`"
+                if not self._findings
+                else f"events {signed + 1} … {end} are covered by no checkpoint that holds"
+            )
+
+
+def _wrong_head(stream: str, head: Head | None, found: tuple[int, bytes] | None) -> Finding:
+    says = f"at version {head.version}" if head else "nowhere"
+    ends = f"its last event is version {found[0]}" if found else "it has no events"
+    if head and found and head.version == found[0]:
+        ends = "its last event has another hash"
+    return Finding(
+        kind=FindingKind.HEAD,
+        detail=f"{stream}: its head is {says}, {ends}",
+        stream=stream,
+    )
