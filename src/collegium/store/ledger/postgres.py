@@ -66,15 +66,23 @@ class PostgresLedger:
     def read(self, after: int, limit: int = MAX_BATCH) -> list[Event]:
         """See `Ledger.read`."""
         query = sa.select(schema.events).where(schema.events.c.position > after)
-        return self._events(query.order_by(schema.events.c.position), limit)
+        with self.database.autocommit() as connection:
+            return self._events(connection, query.order_by(schema.events.c.position), limit)
 
     def stream(self, name: str, after_version: int = 0, limit: int = MAX_BATCH) -> list[Event]:
         """See `Ledger.stream`."""
+        with self.database.autocommit() as connection:
+            return self.stream_in(connection, name, after_version, limit)
+
+    def stream_in(
+        self, connection: sa.Connection, name: str, after_version: int, limit: int = MAX_BATCH
+    ) -> list[Event]:
+        """Read a stream as a part of the caller's transaction."""
         columns = schema.events.c
         query = sa.select(schema.events).where(
             columns.stream == name, columns.version > after_version
         )
-        return self._events(query.order_by(columns.version), limit)
+        return self._events(connection, query.order_by(columns.version), limit)
 
     def find(self, stream: str, idempotency_key: str) -> Event | None:
         """See `Ledger.find`."""
@@ -82,7 +90,8 @@ class PostgresLedger:
         query = sa.select(schema.events).where(
             columns.stream == stream, columns.idempotency_key == idempotency_key
         )
-        return next(iter(self._events(query, 1)), None)
+        with self.database.autocommit() as connection:
+            return next(iter(self._events(connection, query, 1)), None)
 
     def version(self, stream: str, as_of: int) -> int:
         """See `Ledger.version`."""
@@ -163,11 +172,10 @@ class PostgresLedger:
         rows = connection.exec_driver_sql(_APPEND, parameters)
         return [self._event(row._mapping) for row in rows]
 
-    def _events(self, query: sa.Select[Any], limit: int) -> list[Event]:
+    def _events(self, connection: sa.Connection, query: sa.Select[Any], limit: int) -> list[Event]:
         if not 1 <= limit <= MAX_BATCH:
             raise InvalidInputError(f"limit {limit}: expected 1 … {MAX_BATCH}")
-        with self.database.autocommit() as connection:
-            return [self._event(row._mapping) for row in connection.execute(query.limit(limit))]
+        return [self._event(row._mapping) for row in connection.execute(query.limit(limit))]
 
     def _event(self, row: Mapping[Any, Any]) -> Event:
         payload = read_payload(row["payload"])
