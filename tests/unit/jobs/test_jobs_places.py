@@ -81,8 +81,8 @@ def test_where_it_lies_changes_nothing(place, evaluation, capsys):
     assert json.loads(capsys.readouterr().out) == there
     assert main(["report", place, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == there
-    versions = [RunDirectory(run).attempts()[0].versions for run in (place, "runs/here")]
-    assert versions[0] == versions[1]
+    games = [RunDirectory(r).attempts()[0].versions["game_data"] for r in (place, "runs/here")]
+    assert games[0] == games[1]
 
 
 def test_a_memory_must_be_on_a_disk(evaluation, capsys):

@@ -1,17 +1,16 @@
-"""Plays the episodes of a run: many at once, each counted once, grouped by the engine they need.
+"""Plays the episodes of a run as a resumable map, grouped by the engine they need.
 
 An attempt that the machinery ends is made again and kept in `FAILED_ATTEMPTS`; the last one enters
-the episodes with its machinery stop reason, where no success rate counts it. What was stored before
-a kill is never played again.
+the episodes with its machinery stop reason, where no success rate counts it. All that engines spent
+counts towards the budget, whatever became of it.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from itertools import chain
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from collegium.agents.loop import play, unplayed
 from collegium.agents.protocol import Policy
@@ -30,6 +29,7 @@ from collegium.llm import Budget, BudgetConfig, BudgetedEngine, Engine, EngineSe
 from collegium.runtime.jobs.configs import PlayingConfig
 from collegium.runtime.jobs.engines import EnginePool, settings_for
 from collegium.runtime.jobs.progress import Progress
+from collegium.runtime.task_map import Results, TaskMap, all_of
 from collegium.store import RunDirectory
 
 
@@ -38,6 +38,11 @@ class Planned(NamedTuple):
 
     unit: EpisodeUnit
     task: Task
+
+    @property
+    def key(self) -> str:
+        """The unit's."""
+        return self.unit.key
 
 
 PolicyOf = Callable[[EpisodeUnit, Agent, Engine], Policy]
@@ -53,6 +58,14 @@ class Desk(NamedTuple):
     clock: Clock
 
 
+_RESULTS = Results[Episode](
+    table=EPISODES,
+    failures=FAILED_ATTEMPTS,
+    to_row=lambda episode: episode.model_dump(mode="json"),
+    is_failure=lambda episode: episode.stop_reason.is_machinery,
+)
+
+
 class EpisodePlayer:
     """Plays what has no row yet, and stores each episode as soon as it ends."""
 
@@ -62,9 +75,14 @@ class EpisodePlayer:
         self._store = store
         self._desk = desk
         self._agents = {agent.id: agent for agent in config.agents}
-        self._slots = asyncio.Semaphore(config.execution.concurrency)
+        self._map = TaskMap[Planned, Episode](
+            desk.run,
+            _RESULTS,
+            desk.progress,
+            attempts=config.execution.attempts,
+            concurrency=config.execution.concurrency,
+        )
         self._start = len(desk.run.starts())
-        self._done = desk.run.keys(EPISODES)
         self._budget = Budget(config.execution.budget, _spent(desk.run))
 
     async def play(self, planned: Sequence[Planned], policy_of: PolicyOf) -> None:
@@ -75,14 +93,15 @@ class EpisodePlayer:
             EngineError: An engine could not be started.
         """
         groups: dict[EngineSettings, list[Planned]] = defaultdict(list)
-        for one in self._open(planned):
+        for one in self._map.remaining(planned):
             agent = self._agents[one.unit.agent_id]
             groups[settings_for(self._config.engine, agent)].append(one)
         engines = self._desk.engines
 
         async def play_group(settings: EngineSettings) -> None:
             async with engines.lease(settings) as engine:
-                await self._play_group(groups[settings], engine, policy_of)
+                attempt = partial(self._metered_attempt, engine=engine, policy_of=policy_of)
+                await self._map.run(groups[settings], attempt)
 
         await all_of(play_group(settings) for settings in engines.warm_first(groups))
 
@@ -90,48 +109,16 @@ class EpisodePlayer:
         self, planned: Sequence[Planned], policy_of: Callable[[EpisodeUnit], Policy]
     ) -> None:
         """Play the episodes of agents that need no engine."""
-        for one in self._open(planned):
-            await self._settle(partial(self._attempt, one, partial(policy_of, one.unit)))
-            await asyncio.sleep(0)  # let a signal through
+        await self._map.run(
+            self._map.remaining(planned),
+            lambda one: self._attempt(one, partial(policy_of, one.unit)),
+        )
 
     def episodes(self, planned: Iterable[Planned]) -> list[Episode]:
         """Return the stored episodes of `planned`, in the order they ended."""
         keys = {one.unit.key for one in planned}
         rows = (row for row in self._desk.run.rows(EPISODES) if row["key"] in keys)
         return [Episode.model_validate(row) for row in rows]
-
-    def _open(self, planned: Sequence[Planned]) -> list[Planned]:
-        still_open = [one for one in planned if one.unit.key not in self._done]
-        self._desk.progress.expect(len(planned), done=len(planned) - len(still_open))
-        return still_open
-
-    async def _play_group(
-        self, group: Sequence[Planned], engine: Engine, policy_of: PolicyOf
-    ) -> None:
-        """Play a group; asking for a slot anew each time shares them among the engines alive."""
-        waiting = iter(group)
-
-        async def play_next() -> None:
-            for one in waiting:
-                async with self._slots:
-                    await self._settle(partial(self._metered_attempt, one, engine, policy_of))
-
-        at_most = min(len(group), self._config.execution.concurrency)
-        await all_of(play_next() for _ in range(at_most))
-
-    async def _settle(self, make_attempt: Callable[[], Awaitable[Episode]]) -> None:
-        """Play until the agent, not the machinery, ends the episode, and store that one."""
-        for attempt in range(1, self._config.execution.attempts + 1):
-            episode = await make_attempt()
-            if not episode.stop_reason.is_machinery:
-                break
-            if attempt < self._config.execution.attempts:
-                key = f"{episode.key}/{self._start}.{attempt}"
-                row = episode.model_copy(update={"key": key})
-                self._desk.run.append(FAILED_ATTEMPTS, [row.model_dump(mode="json")])
-        self._desk.run.append(EPISODES, [episode.model_dump(mode="json")])
-        self._done.add(episode.key)
-        self._desk.progress.advance(episode)
 
     async def _metered_attempt(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> Episode:
         """Play once; all that was spent is counted, also where a step or the episode broke off."""
@@ -172,14 +159,3 @@ def _spent(run: RunDirectory) -> Usage:
     episodes = (episode.usage for episode in read_episodes(run))
     lost = (attempt.usage for attempt in read_lost_attempts(run))
     return reduce(add, chain(episodes, lost), Usage())
-
-
-async def all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Await everything; the first error cancels the rest, waits for it, and is raised as it is."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
