@@ -2,7 +2,6 @@
 
 import secrets
 import uuid
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -55,13 +54,24 @@ class ServiceApplication:
             threads=anyio.CapacityLimiter(_HANDLERS_AT_ONCE),
         )
 
-    def http_app(self, limits: "Limits", new_id: Callable[[], str] | None = None) -> "FastAPI":
-        """Return the application as ASGI, MCP included."""
+    def http_app(self, limits: "Limits", *, echo_request_ids: bool = True) -> "FastAPI":
+        """Return the application as ASGI, MCP included; see `service.http.build_http_app`."""
         from collegium.service.http import Probes, build_http_app
 
         return build_http_app(
-            self.registry, self.gateway, Probes(self.check_ready), new_id or new_request_id, limits
+            self.registry,
+            self.gateway,
+            Probes(self.check_ready),
+            new_request_id,
+            limits,
+            echo_request_ids=echo_request_ids,
         )
+
+    def serve_stdio(self, key: str) -> None:
+        """Serve MCP to the program at the other end of standard input and output, with its key."""
+        from collegium.service.mcp import serve_stdio
+
+        anyio.run(serve_stdio, self.registry, self.gateway, key, lambda _: new_request_id())
 
     def check_ready(self) -> None:
         """Raise UnavailableError unless the database is there and its schema is today's."""

@@ -23,8 +23,19 @@ def build_http_app(
     probes: Probes,
     new_id: Callable[[], str],
     limits: Limits,
+    *,
+    echo_request_ids: bool = True,
 ) -> FastAPI:
-    """Return the application; its lifespan runs the MCP sessions."""
+    """Return the application; its lifespan runs the MCP sessions.
+
+    Args:
+        registry: What is offered.
+        gateway: The way to it.
+        probes: What the health routes ask.
+        new_id: Makes ids of requests.
+        limits: What a request may weigh.
+        echo_request_ids: Whether answers name the request's id, or a proxy before us does that.
+    """
     mcp = McpEndpoint(registry, gateway, limits.body_bytes)
 
     @asynccontextmanager
@@ -52,5 +63,5 @@ def build_http_app(
 
     answer_failures(app)
     app.add_middleware(RequestLimits, limits=limits)
-    app.add_middleware(RequestIds, new_id=new_id)
+    app.add_middleware(RequestIds, new_id=new_id, echo=echo_request_ids)
     return app

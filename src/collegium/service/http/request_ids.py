@@ -1,7 +1,7 @@
 """Ids that tie an answer to its log lines: the caller's own if well formed, else a new one.
 
-`X-Request-Id` comes back with every answer. `X-Run-Id` names the run on whose behalf an agent
-calls; it goes into the log lines only.
+`X-Request-Id` comes back with every answer; where Ray Serve's proxy stands before us, it does that.
+`X-Run-Id` names the run on whose behalf an agent calls; it goes into the log lines only.
 """
 
 import re
@@ -17,10 +17,11 @@ _FORM = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class RequestIds:
     """ASGI middleware that puts `request_id` into the request's state, the log and the answer."""
 
-    def __init__(self, app: ASGIApp, new_id: Callable[[], str]) -> None:
-        """Make ids with `new_id` for requests that bring none."""
+    def __init__(self, app: ASGIApp, new_id: Callable[[], str], echo: bool) -> None:
+        """Make ids with `new_id` for requests that bring none; `echo`: put them into answers."""
         self._app = app
         self._new_id = new_id
+        self._echo = echo
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Name the request, then pass it on."""
@@ -33,7 +34,7 @@ class RequestIds:
         scope.setdefault("state", {})["request_id"] = request_id
 
         async def named(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if self._echo and message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["x-request-id"] = request_id
             await send(message)
 

@@ -4,16 +4,20 @@ An admin key that is held to namespaces sees and makes only keys within them. Th
 the operator's own door and makes the first admin key.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from collegium.core import Clock, ConflictError, ForbiddenError, NotFoundError, Record
+from collegium.core import Clock, ConflictError, ForbiddenError, NotFoundError, Record, SystemClock
 from collegium.service.operations import Call, Caller, Input, Namespace, Scope
 from collegium.service.tokens import Entropy, Token, new_token
+from collegium.store.database import Database
 from collegium.store.keys import KeyRow, KeyStore
+from collegium.store.settings import DatabaseSettings
 
 OPERATOR = Caller("operator", frozenset({Scope.ADMIN}), None, 1)
 """Whoever can reach the database from the command line."""
@@ -91,6 +95,13 @@ class KeyPage(Record):
     next: str | None
     """Pass it as `after` for the next page; null: this is the last."""
     total: int
+
+
+@contextmanager
+def operator_keys(settings: DatabaseSettings) -> "Iterator[KeyService]":
+    """Open the database for whoever operates it, and give its keys."""
+    with closing(Database.open(settings)) as database:
+        yield KeyService(KeyStore(database), SystemClock(), secrets.token_bytes)
 
 
 class KeyService:

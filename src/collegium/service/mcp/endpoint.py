@@ -7,6 +7,7 @@ and Origin are off: they guard servers that trust whoever reaches them, and here
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -22,24 +23,24 @@ class McpEndpoint:
     def __init__(self, registry: Registry, gateway: Gateway, body_bytes: int) -> None:
         """Offer `registry` behind `gateway`, for bodies up to `body_bytes`."""
         self._gateway = gateway
-        self._server = build_mcp_server(registry, gateway, _token, _request_id)
-        self._app = self._server.streamable_http_app(
-            stateless_http=True,
+        self._sessions = StreamableHTTPSessionManager(
+            build_mcp_server(registry, gateway, _token, _request_id),
+            stateless=True,
             json_response=True,
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=body_bytes,
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests inside this context; once only."""
-        async with self._server.session_manager.run():
+        async with self._sessions.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse those without a key, pass on the others; raises UnauthenticatedError."""
         await self._gateway.keys.identify(bearer(Request(scope)))
-        await self._app(scope, receive, send)
+        await self._sessions.handle_request(scope, receive, send)
 
 
 def _token(context: Context) -> str | None:

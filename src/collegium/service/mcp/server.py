@@ -58,8 +58,14 @@ def build_mcp_server(
     )
 
 
-async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client over standard input and output until it hangs up."""
+async def serve_stdio(registry: Registry, gateway: Gateway, key: str, new_id: NewId) -> None:
+    """Serve one client over standard input and output until it hangs up.
+
+    Raises:
+        UnauthenticatedError: `key` is none; later, when it ends, each call is refused.
+    """
+    await gateway.keys.identify(key)
+    server = build_mcp_server(registry, gateway, lambda _: key, new_id)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import anyio
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from collegium.core import (
     Clock,
@@ -21,8 +21,7 @@ from collegium.core import (
     RateLimitedError,
     content_id,
 )
-from collegium.service.errors import UnexpectedError, explain
-from collegium.service.operations.guard import check_json
+from collegium.service.errors import UnexpectedError
 from collegium.service.operations.metrics import Recorder
 from collegium.service.operations.operation import Call, Caller, Input, Operation
 
@@ -132,7 +131,7 @@ class Gateway:
         _authorise(caller, operation, incoming.namespace)
         if incoming.idempotency_key is not None and not operation.takes_idempotency_key:
             raise InvalidInputError(f"{operation.name} takes no Idempotency-Key; leave it out")
-        given = _validate(operation, await incoming.read())
+        given: Input = operation.input.parse(await incoming.read())
         call = Call(caller, incoming.request_id)
         return await anyio.to_thread.run_sync(
             self._perform, operation, call, given, incoming.idempotency_key, limiter=self.threads
@@ -146,15 +145,6 @@ class Gateway:
             self.digests.claim(call.caller.key_id, key, digest)
         answer: BaseModel = operation.handler(call, given)
         return answer
-
-
-def _validate(operation: Operation[Any, Any], arguments: dict[str, Any]) -> Input:
-    check_json(arguments)
-    try:
-        given: Input = operation.input.model_validate(arguments)
-    except ValidationError as error:
-        raise explain(error) from None
-    return given
 
 
 def _authorise(caller: Caller, operation: Operation[Any, Any], namespace: str | None) -> None:

@@ -9,11 +9,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from collegium.core import CollegiumError
+from collegium.service.errors import explain
+from collegium.service.operations.guard import check_json
 
 NAMESPACE = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Namespace = Annotated[str, StringConstraints(pattern=NAMESPACE)]
@@ -32,6 +34,15 @@ class Input(BaseModel):
     """Base of all inputs: frozen, and unknown fields are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @classmethod
+    def parse(cls, arguments: dict[str, Any]) -> Self:
+        """Return the input; raises InvalidInputError, which names places but repeats no values."""
+        check_json(arguments)
+        try:
+            return cls.model_validate(arguments)
+        except ValidationError as error:
+            raise explain(error) from None
 
 
 class NamespacedInput(Input):

@@ -1,0 +1,65 @@
+"""`collegium serve`: the service on this machine, over HTTP or for one MCP client over stdio."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collegium.runtime.serve.configs import ServeConfig
+
+KEY_VARIABLE = "COLLEGIUM_KEY"
+
+
+def serve(
+    config: Annotated[list[str] | None, typer.Argument(help="YAML files; later ones win")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("-s", "--set", help="override one setting: a.b=c")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="address to listen on")] = None,
+    port: Annotated[int | None, typer.Option(help="port to listen on")] = None,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help=f"serve one MCP client, with the key in {KEY_VARIABLE}")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option(help="print the settings, start nothing")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Serve until told to end: HTTP under /v1, MCP at /mcp, the document at /openapi.json."""
+    from collegium.config import dump_yaml, load
+    from collegium.runtime.serve.configs import ServeConfig
+    from collegium.service.extras import require_serve
+
+    flags = {"host": host, "port": port}
+    given = [f"{name}={value}" for name, value in flags.items() if value is not None]
+    settings = load(ServeConfig, config or [], [*(overrides or []), *given])
+    if dry_run:
+        print(settings.model_dump_json(indent=1) if as_json else dump_yaml(settings))
+        return
+    require_serve()
+    if stdio:
+        _serve_stdio(settings)
+    else:
+        _serve_http(settings, as_json)
+
+
+def _serve_stdio(settings: "ServeConfig") -> None:
+    from contextlib import closing
+
+    from collegium.core import ConfigError
+    from collegium.service.application import ServiceApplication
+    from collegium.store.database import Database
+
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise ConfigError(f"{KEY_VARIABLE} is not set: `collegium key mint` makes a key")
+    with closing(Database.open(settings.service.database)) as database:
+        ServiceApplication(database).serve_stdio(key)
+
+
+def _serve_http(settings: "ServeConfig", as_json: bool) -> None:
+    from collegium.runtime.serve.local import serving, wait_for_signal
+
+    with serving(settings) as address:
+        text = f'{{"address": "{address}"}}' if as_json else f"serving at {address}; Ctrl-C ends it"
+        print(text, flush=True)
+        wait_for_signal()

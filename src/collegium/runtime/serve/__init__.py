@@ -1,0 +1,1 @@
+"""Ray Serve: builders of applications from typed arguments; deployments wrap ASGI apps."""

@@ -1,0 +1,47 @@
+"""Arguments of the builders, and of serving on this machine. Nothing here imports Ray.
+
+The same model takes the `args` of a Serve configuration, `serve run MODULE:BUILDER key=value`, and
+`collegium serve`.
+"""
+
+from pydantic import Field
+
+from collegium.config import Config
+from collegium.store.settings import DatabaseSettings
+
+
+class NoopArgs(Config):
+    """Arguments of the application that does nothing."""
+
+    replicas: int = Field(default=1, ge=1, le=1000)
+    """How many processes answer."""
+    max_ongoing_requests: int = Field(default=100, ge=1)
+    """Requests that one replica takes at a time."""
+
+
+class ServiceArgs(NoopArgs):
+    """Arguments of the service."""
+
+    database: DatabaseSettings = Field(default_factory=DatabaseSettings.from_environment)
+    """Where the ledger and the keys are; by default what DATABASE_URL and COLLEGIUM_DATA say."""
+    max_body_bytes: int = Field(default=1 << 20, ge=1024)
+    """Largest body of a request."""
+    max_headers: int = Field(default=64, ge=8)
+    """Most headers of a request."""
+    max_header_bytes: int = Field(default=16 << 10, ge=1024)
+    """Names and values of a request's headers together."""
+    verbosity: int = Field(default=1, ge=0, le=2)
+    """Log lines: 0 warnings, 1 also one line for each call, 2 everything."""
+
+
+class ServeConfig(Config):
+    """An application on this machine."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 lets other machines in."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    """Port to listen on."""
+    ray_address: str | None = None
+    """Ray cluster to run on; null starts one on this machine."""
+    service: ServiceArgs = Field(default_factory=ServiceArgs)
+    """Arguments of the service."""

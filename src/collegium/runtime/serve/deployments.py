@@ -1,0 +1,73 @@
+"""Applications of Ray Serve: the service, and one that does nothing, the yardstick of both.
+
+A replica opens its own database connections; arguments travel, connections do not.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import ray
+from ray import serve
+
+from collegium.runtime.serve.configs import NoopArgs, ServiceArgs
+from collegium.store.settings import require_server
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+class Service:
+    """The service as a deployment."""
+
+    def __init__(self, args: ServiceArgs) -> None:
+        """Take the arguments; `__serve_build_asgi_app__` makes the application of them."""
+        self._args = args
+
+    def __serve_build_asgi_app__(self) -> "ASGIApp":
+        """Open the database and return the application; Serve calls this in the replica."""
+        from collegium.runtime.serve.metrics import RayRecorder
+        from collegium.service.application import ServiceApplication
+        from collegium.service.http import Limits
+        from collegium.service.logs import configure_logs
+        from collegium.store.database import Database
+
+        args = self._args
+        configure_logs(args.verbosity)
+        application = ServiceApplication(
+            Database.open(args.database), recorder=RayRecorder(), replicas=args.replicas
+        )
+        limits = Limits(args.max_body_bytes, args.max_header_bytes, args.max_headers)
+        return application.http_app(limits, echo_request_ids=False)
+
+
+class Noop:
+    """The application that does nothing as a deployment."""
+
+    def __serve_build_asgi_app__(self) -> "ASGIApp":
+        """Return the application."""
+        from collegium.service.http.noop import noop_app
+
+        return noop_app()
+
+
+def build_service(args: ServiceArgs) -> serve.Application:
+    """Return the service; raises ConfigError on several nodes with an embedded database."""
+    require_server(args.database, sum(node["Alive"] for node in ray.nodes()))
+    return _deploy(Service, args, args)
+
+
+def build_noop(args: NoopArgs) -> serve.Application:
+    """Return the application that does nothing."""
+    return _deploy(Noop, args)
+
+
+def _deploy(kind: type, args: NoopArgs, *given: Any) -> serve.Application:
+    deployment = serve.deployment(
+        serve.ingress()(kind),
+        name=kind.__name__.lower(),
+        num_replicas=args.replicas,
+        max_ongoing_requests=args.max_ongoing_requests,
+        ray_actor_options={"num_cpus": 0},
+        logging_config={"enable_access_log": False, "encoding": "JSON"},
+    )
+    application: serve.Application = deployment.bind(*given)
+    return application
