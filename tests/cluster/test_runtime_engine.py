@@ -166,7 +166,7 @@ def test_closed_engine_leaves_no_process_and_stays_closed() -> None:
 
 
 def test_nothing_starts_beside_a_process_that_survives(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def survived(_process: Process, _patience_s: float = 0.0) -> bool:
+    async def survived(_process: Process) -> bool:
         return False
 
     async def work(engine: RemoteEngine) -> None:

@@ -1,6 +1,5 @@
 """What runs in a Ray actor around an engine: a process of its own that dies with its parent."""
 
-import asyncio
 import ctypes
 import signal
 
@@ -10,7 +9,6 @@ from collegium.llm import Completion, Engine, EngineSettings, Request
 from collegium.runtime.processes import Process, kill_children, this_process
 
 _PR_SET_PDEATHSIG = 1
-_CLOSE_DEADLINE_S = 15.0
 
 
 class EngineActor:
@@ -37,9 +35,9 @@ class EngineActor:
         return await self._engine.complete(request)
 
     async def exit(self) -> None:
-        """End the engine, its children and this process in the way that Ray takes as intended."""
-        if self._engine is not None:
-            async with asyncio.timeout(_CLOSE_DEADLINE_S):
-                await self._engine.close()
+        """Leave Ray as it wants to be left; whoever calls kills the process then.
+
+        The engine is not closed, as nothing in it is kept and its shutdown takes seconds or hangs.
+        """
         kill_children()
         ray.actor.exit_actor()

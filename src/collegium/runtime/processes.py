@@ -40,12 +40,10 @@ def kill_children() -> None:
     _kill(psutil.Process().children(recursive=True))
 
 
-def kill_here(process: Process, patience_s: float = 0.0) -> bool:
+def kill_here(process: Process) -> bool:
     """Kill a process of this machine and all its children; returns whether they are gone.
 
-    Args:
-        process: Which one; another that has its number by now is left alone.
-        patience_s: Time it has to end by itself before.
+    Another process that has its number by now is left alone.
     """
     try:
         root = psutil.Process(process.pid)
@@ -54,22 +52,22 @@ def kill_here(process: Process, patience_s: float = 0.0) -> bool:
         family = [root, *root.children(recursive=True)]
     except psutil.NoSuchProcess:
         return True
-    _kill(_living(family, patience_s))
-    return not _living(family, _GONE_WITHIN_S)
+    _kill(family)
+    return _gone(family)
 
 
-async def kill_anywhere(process: Process, patience_s: float = 0.0) -> bool:
+async def kill_anywhere(process: Process) -> bool:
     """Kill a process wherever in the cluster it runs; returns whether it is gone.
 
     One whose machine has left the cluster is.
     """
     if process.node == ray.get_runtime_context().get_node_id():
-        return await asyncio.to_thread(kill_here, process, patience_s)
+        return await asyncio.to_thread(kill_here, process)
     there = NodeAffinitySchedulingStrategy(process.node, soft=False)
     task = ray.remote(kill_here).options(num_cpus=0, scheduling_strategy=there)
     try:
-        async with asyncio.timeout(patience_s + 2 * _GONE_WITHIN_S):
-            gone: bool = await task.remote(process, patience_s)
+        async with asyncio.timeout(2 * _GONE_WITHIN_S):
+            gone: bool = await task.remote(process)
     except (TimeoutError, RayTaskError):
         return False
     except RayError:
@@ -83,12 +81,14 @@ def _kill(family: Sequence[psutil.Process]) -> None:
             member.kill()
 
 
-def _living(family: Sequence[psutil.Process], within_s: float) -> list[psutil.Process]:
-    """Return those that have not ended in time; a zombie has."""
-    deadline = time.monotonic() + within_s
-    while (living := [p for p in family if _lives(p)]) and time.monotonic() < deadline:
+def _gone(family: Sequence[psutil.Process]) -> bool:
+    """Wait until all have ended, zombies included; returns whether they did in time."""
+    deadline = time.monotonic() + _GONE_WITHIN_S
+    while any(map(_lives, family)):
+        if time.monotonic() > deadline:
+            return False
         time.sleep(_POLL_S)
-    return living
+    return True
 
 
 def _lives(process: psutil.Process) -> bool:

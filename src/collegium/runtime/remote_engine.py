@@ -19,8 +19,8 @@ from collegium.runtime.engine_actor import EngineActor
 from collegium.runtime.processes import Process, kill_anywhere
 from collegium.runtime.watch import WatchConfig
 
-_EXIT_DEADLINE_S = 20.0
-"""Time that an engine has to end by itself."""
+_EXIT_DEADLINE_S = 5.0
+"""Time that an engine has to leave Ray before it is killed."""
 
 
 class _Running(NamedTuple):
@@ -78,9 +78,9 @@ class RemoteEngine:
             self._refusal = self._refusal or "the engine was closed"
             running, self._running = self._running, None
             if running is not None:
-                with suppress(CollegiumError):  # in any case the actor's process ends
+                with suppress(EngineError):  # that it ended is its answer
                     await _answered(running.actor.exit.remote(), _EXIT_DEADLINE_S)
-                await self._kill(running, patience_s=_EXIT_DEADLINE_S)
+                await self._kill(running)
 
     async def _ready(self) -> _Running:
         async with self._changing:
@@ -119,8 +119,8 @@ class RemoteEngine:
                 self._running = None
                 await self._kill(running)
 
-    async def _kill(self, running: _Running, patience_s: float = 0.0) -> None:
-        gone = await kill_anywhere(running.process, patience_s)
+    async def _kill(self, running: _Running) -> None:
+        gone = await kill_anywhere(running.process)
         ray.kill(running.actor)
         if not gone:
             process = running.process
