@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from collegium.cli import adapters, bench, data, doctor, report, run, sharing
+from collegium.cli import adapters, bench, data, db, doctor, key, report, run, serve, sharing
 from collegium.cli.exit_codes import epilog
 
 app = typer.Typer(
@@ -20,8 +20,11 @@ app.command()(bench.bench)
 app.command()(adapters.adapters)
 app.command()(sharing.push)
 app.command()(sharing.pull)
+app.command()(serve.serve)
+app.add_typer(key.app, name="key")
 app.add_typer(report.app, name="report")
 app.add_typer(data.app, name="data")
+app.add_typer(db.app, name="db")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""`collegium report`: what a run showed, here, as a page, and in MLflow.
+"""`collegium report`: what a run showed, here, as a page, in the ledger, and in MLflow.
 
 `collegium report RUN` is short for `collegium report build RUN`.
 """
@@ -50,6 +50,25 @@ def build(
     console = Console()
     show_summary(summary, console)
     console.print(f"\n{run.rstrip('/')}/report.html", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def publish(
+    run: Annotated[str, typer.Argument(help="directory of a finished run")],
+    as_json: _AsJson = False,
+) -> None:
+    """Write a finished run's digest to the ledger and sign it; its files are checked first."""
+    from collegium.store.settings import DatabaseSettings
+
+    # First of all, as this says which extra is missing before anything of it is imported.
+    settings = DatabaseSettings.from_environment()
+    from collegium.service.database import DatabaseService
+
+    published = DatabaseService(settings).publish(run)
+    if as_json:
+        print(published.model_dump_json(indent=1))
+        return
+    print(f"run {published.digest} is event {published.position} of the ledger")
 
 
 @app.command()

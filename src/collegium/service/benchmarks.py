@@ -13,6 +13,8 @@ class Benchmark(StrEnum):
 
     HOUSEHOLD = "household"
     """Speed and exactness of the household engine."""
+    LEDGER = "ledger"
+    """Appending to the ledger and verifying it."""
     ROLLOUTS = "rollouts"
     """Our loop of many episodes on one engine against the bare engine."""
 

@@ -10,20 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from collegium.core import ConfigError, MissingDependencyError
+import sqlalchemy as sa
+
+from collegium.core import ConfigError
 from collegium.store.embedded import EmbeddedServer
-from collegium.store.settings import DatabaseSettings
-
-try:
-    import psycopg  # noqa: F401
-    import sqlalchemy as sa
-except ImportError as missing:
-    raise MissingDependencyError(
-        f"the database needs {missing.name}: pip install 'collegium[store]'"
-    ) from missing
-
 from collegium.store.failures import explained
 from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+from collegium.store.settings import DatabaseSettings
 
 MIN_VERSION = 16
 """Oldest major version of PostgreSQL that the tests run on."""
@@ -36,6 +29,7 @@ class Database:
         """Use `Database.open`."""
         self.settings = settings
         self.engine = engine
+        self._autocommitting = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @classmethod
     def open(cls, settings: DatabaseSettings) -> Self:
@@ -112,10 +106,6 @@ class Database:
         if applied > latest_revision():
             return f"{found}: install the release of collegium that made it, or a newer one"
         return f"{found}: run `collegium db upgrade` (a backup first: `collegium db backup FILE`)"
-
-    @property
-    def _autocommitting(self) -> sa.Engine:
-        return self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     _closing: Any
 

@@ -42,7 +42,13 @@ _INITDB = (
     "--locale-provider=builtin",
     "--locale=C.UTF-8",
 )
-_SETTINGS = "listen_addresses = ''\nunix_socket_permissions = 0700\ntimezone = 'UTC'\n"
+# Without recycling, an old part of the write-ahead log is removed, and what was erased with it.
+_SETTINGS = """
+listen_addresses = ''
+unix_socket_permissions = 0700
+timezone = 'UTC'
+wal_recycle = off
+"""
 
 
 class EmbeddedServer:

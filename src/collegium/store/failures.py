@@ -48,9 +48,16 @@ def _explain(error: sa.exc.DBAPIError, settings: DatabaseSettings) -> CollegiumE
         return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
     if state == "3D000":
         return ConfigError(f"{server}: {message}; create it with `createdb`")
-    if error.connection_invalidated or isinstance(error, sa.exc.OperationalError):
+    if error.connection_invalidated or _is_gone(error, state):
         return UnavailableError(f"{server} cannot be reached: {message}. {_remedy(settings)}")
     return None
+
+
+def _is_gone(error: sa.exc.DBAPIError, state: str) -> bool:
+    """Return whether there is no connection, or the server is about to close it."""
+    if not state:
+        return isinstance(error, sa.exc.OperationalError)
+    return state.startswith(("08", "57P"))
 
 
 def _remedy(settings: DatabaseSettings) -> str:

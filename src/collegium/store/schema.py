@@ -28,6 +28,7 @@ ledger = sa.Table(
     _given("recorded_at", _Time),
     sa.CheckConstraint("single", name="one_row"),
     comment="one row: the head, locked late by each append, so that positions have no gaps",
+    postgresql_with={"fillfactor": 10},
 )
 
 streams = sa.Table(
@@ -37,6 +38,7 @@ streams = sa.Table(
     _given("version", sa.BigInteger),
     _given("hash", BYTEA()),
     comment="the head of each stream; its row lock serialises the stream's writers",
+    postgresql_with={"fillfactor": 50},
 )
 
 events = sa.Table(

@@ -6,14 +6,16 @@ Nothing here imports a driver: settings travel to other processes, connections d
 import os
 import pwd
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import Field, SecretStr
 
 from collegium.config import Config
-from collegium.core import ConfigError
+from collegium.core import ConfigError, MissingDependencyError
 
 _SHARED_DATA = Path("/var/lib/collegium")
+_PACKAGES = ("alembic", "cryptography", "psycopg", "sqlalchemy")
 
 
 def default_data_dir() -> Path:
@@ -40,7 +42,12 @@ class DatabaseSettings(Config):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "DatabaseSettings":
-        """Return what DATABASE_URL, COLLEGIUM_DATA and COLLEGIUM_KEYS say."""
+        """Return what DATABASE_URL, COLLEGIUM_DATA and COLLEGIUM_KEYS say.
+
+        Raises:
+            MissingDependencyError: The extra `store` is not installed.
+        """
+        _require_packages()
         given = {
             "url": environ.get("DATABASE_URL") or None,
             "data_dir": environ.get("COLLEGIUM_DATA") or None,
@@ -70,4 +77,13 @@ def require_server(settings: DatabaseSettings, nodes: int) -> None:
         raise ConfigError(
             f"{nodes} Ray nodes cannot share {settings.server_name()}, which listens on a socket "
             "file only: set DATABASE_URL to a PostgreSQL server that all of them reach"
+        )
+
+
+def _require_packages() -> None:
+    """Raise MissingDependencyError, which names the extra, where a package is missing."""
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise MissingDependencyError(
+            f"the database needs {', '.join(missing)}: pip install 'collegium[store]'"
         )

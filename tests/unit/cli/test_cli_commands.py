@@ -198,4 +198,4 @@ def test_run_names_the_pipelines_it_knows(capsys):
 
 
 def test_benchmark_names_are_those_of_the_service():
-    assert [b.value for b in benchmarks.Benchmark] == ["household", "rollouts"]
+    assert [b.value for b in benchmarks.Benchmark] == ["household", "ledger", "rollouts"]

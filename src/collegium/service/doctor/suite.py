@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata, util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 from packaging.requirements import Requirement
@@ -14,7 +15,11 @@ import collegium.llm.adapters as adapters
 from collegium.llm.models import cache_root, find_default_model
 from collegium.service.doctor import assets, machine, software
 from collegium.service.doctor.check import Diagnosis
+from collegium.service.doctor.database import check_database
 from collegium.service.doctor.machine import Process
+
+if TYPE_CHECKING:
+    from collegium.store.status import DatabaseStatus
 
 
 def diagnose() -> Diagnosis:
@@ -30,6 +35,7 @@ def diagnose() -> Diagnosis:
             assets.check_adapters(Path(adapters.__file__).parent),
             assets.check_games(None),
             assets.check_embedder(),
+            check_database(_look_at_database),
             machine.check_disk(cache, shutil.disk_usage(_existing(cache)).free),
             machine.check_memory(psutil.virtual_memory().available),
             machine.check_threads(os.environ.get("OMP_NUM_THREADS"), _cores()),
@@ -41,6 +47,15 @@ def diagnose() -> Diagnosis:
 
 def _requirements() -> list[Requirement]:
     return [Requirement(text) for text in metadata.requires("collegium") or ()]
+
+
+def _look_at_database() -> "DatabaseStatus":
+    from collegium.store.settings import DatabaseSettings
+
+    settings = DatabaseSettings.from_environment()
+    from collegium.store.status import look
+
+    return look(settings)
 
 
 def _version(package: str) -> str | None:

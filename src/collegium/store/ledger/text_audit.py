@@ -7,8 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from collegium.store import schema
+from collegium.store.ledger.erasures import recorded_erasures
 from collegium.store.ledger.findings import Finding, FindingKind
-from collegium.store.ledger.postgres import ERASURES, TEXTS_ERASED, commitment
+from collegium.store.ledger.postgres import commitment
 
 _BLOCK = 1000
 _Texts = dict[str, tuple[bytes | None, str | None]]
@@ -16,10 +17,10 @@ _Texts = dict[str, tuple[bytes | None, str | None]]
 
 def audit_texts(connection: sa.Connection) -> Iterator[Finding]:
     """Yield a finding for each text that is altered, missing, unerased, or of no event."""
-    erased = _erased(connection)
+    erased = recorded_erasures(connection).fields
     for event, texts in _events(connection):
         committed: Mapping[str, str] = json.loads(event.commitments)
-        gone = erased.get(event.position, set())
+        gone = erased.get(event.position, frozenset())
         for field in sorted(committed.keys() | texts.keys()):
             wrong = _wrong(committed.get(field), texts.get(field), erased=field in gone)
             if wrong:
@@ -45,18 +46,6 @@ def _wrong(
     if erased:
         return "is there again, although it was erased: erase it again"
     return "" if commitment(bytes(salt), words) == committed else "was altered"
-
-
-def _erased(connection: sa.Connection) -> dict[int, set[str]]:
-    columns = schema.events.c
-    query = sa.select(columns.payload).where(
-        columns.stream == ERASURES, columns.type == TEXTS_ERASED
-    )
-    found: dict[int, set[str]] = {}
-    for text in connection.scalars(query):
-        payload = json.loads(text)
-        found.setdefault(payload["position"], set()).update(payload["fields"])
-    return found
 
 
 def _events(connection: sa.Connection) -> Iterator[tuple[Any, _Texts]]:

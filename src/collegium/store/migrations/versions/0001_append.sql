@@ -12,7 +12,8 @@
 create function collegium.ledger_append(entries jsonb, at timestamptz)
 returns setof collegium.events
 language plpgsql
-set search_path = pg_catalog
+-- A session keeps its plans, and those made while the tables were small would scan them for ever.
+set enable_seqscan = off
 as $$
 declare
     entry record;
@@ -23,18 +24,14 @@ declare
     ledger_time timestamptz;
     item record;
 begin
-    for entry in
-        select distinct e ->> 'stream' collate "C" as stream
-        from jsonb_array_elements(entries) e order by 1
-    loop
-        perform 1 from collegium.streams s where s.stream = entry.stream for update;
-        if not found then
-            insert into collegium.streams
-            values (entry.stream, 0, decode(repeat('00', 32), 'hex'))
-            on conflict do nothing;
-            perform 1 from collegium.streams s where s.stream = entry.stream for update;
-        end if;
-    end loop;
+    if jsonb_array_length(entries) > 1 then
+        for entry in
+            select distinct e ->> 'stream' collate "C" as stream
+            from jsonb_array_elements(entries) e order by 1
+        loop
+            perform collegium.ledger_lock(entry.stream);
+        end loop;
+    end if;
 
     for entry in
         select * from jsonb_to_recordset(entries) as e (
@@ -43,6 +40,7 @@ begin
             texts jsonb
         )
     loop
+        head := collegium.ledger_lock(entry.stream);
         select * into found_event from collegium.events e
         where e.stream = entry.stream and e.idempotency_key = entry.idempotency_key;
         if found then
@@ -57,7 +55,6 @@ begin
             continue;
         end if;
 
-        select * into head from collegium.streams s where s.stream = entry.stream;
         if head.version <> entry.expected_version then
             raise exception 'stream % is at version %, not at the expected %',
                 entry.stream, head.version, entry.expected_version
@@ -99,11 +96,27 @@ begin
 end
 $$;
 
+-- Locks the head of a stream, which is made if it is new, and returns it.
+create function collegium.ledger_lock(name text) returns collegium.streams
+language plpgsql
+as $$
+declare
+    head collegium.streams;
+begin
+    select * into head from collegium.streams s where s.stream = name for update;
+    if not found then
+        insert into collegium.streams values (name, 0, decode(repeat('00', 32), 'hex'))
+        on conflict do nothing;
+        select * into strict head from collegium.streams s where s.stream = name for update;
+    end if;
+    return head;
+end
+$$;
+
 -- The bytes of an event that are hashed: each column but the hash as four bytes of length and its
 -- binary form, big-endian. It is what COPY (FORMAT BINARY) sends for the same columns.
 create function collegium.ledger_frame(e collegium.events) returns bytea
 language sql immutable
-set search_path = pg_catalog
 as $$
     select '\x00000008'::bytea || int8send(e.position)
         || '\x00000008' || int8send(e.version)
@@ -124,7 +137,6 @@ create function collegium.ledger_same(
     e collegium.events, type text, schema_version integer, payload text, texts jsonb
 ) returns boolean
 language sql stable
-set search_path = pg_catalog
 as $$
     select e.type = ledger_same.type
         and e.schema_version = ledger_same.schema_version

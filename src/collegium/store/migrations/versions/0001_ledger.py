@@ -44,6 +44,7 @@ def _heads() -> None:
         _given("recorded_at", _TIME),
         sa.CheckConstraint("single", name="one_row"),
         comment="one row: the head, locked late by each append, so that positions have no gaps",
+        postgresql_with={"fillfactor": 10},
         schema=_SCHEMA,
     )
     op.create_table(
@@ -52,6 +53,7 @@ def _heads() -> None:
         _given("version", sa.BigInteger),
         _given("hash", BYTEA()),
         comment="the head of each stream; its row lock serialises the stream's writers",
+        postgresql_with={"fillfactor": 50},
         schema=_SCHEMA,
     )
 

@@ -1,0 +1,146 @@
+"""The use-cases of whoever operates the database; each opens and closes it by itself."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from collegium.core import Record, SystemClock
+from collegium.service.publishing import PublishedRun, publish_run
+from collegium.store.backups import BackupCard, back_up, read_card, restore
+from collegium.store.database import Database
+from collegium.store.embedded import EmbeddedServer
+from collegium.store.ledger.checkpoints import Checkpointer, CheckpointInfo, last_checkpoint
+from collegium.store.ledger.erasures import erase_again, recorded_erasures
+from collegium.store.ledger.findings import Verification
+from collegium.store.ledger.postgres import PostgresLedger
+from collegium.store.ledger.signing import KeyFolder
+from collegium.store.ledger.verification import Verifier
+from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+from collegium.store.scrubbing import Scrubbed, scrub
+from collegium.store.settings import DatabaseSettings
+from collegium.store.status import DatabaseStatus, look, position_of
+
+
+class Upgraded(Record):
+    """What an upgrade did."""
+
+    before: str | None
+    after: str
+
+
+class Restored(Record):
+    """What a restore did."""
+
+    backup: BackupCard
+    lost: int
+    """Events that the database held and the backup does not."""
+    erased_again: int
+    """Personal texts that the backup brought back and that were erased again."""
+    older_accepted: bool
+    """Whether the anchor was put aside, so that the older state verifies."""
+
+
+class DatabaseService:
+    """See the module; `collegium db` calls this."""
+
+    def __init__(self, settings: DatabaseSettings) -> None:
+        """Operate the database that `settings` name."""
+        self._settings = settings
+
+    def start(self) -> DatabaseStatus:
+        """Start the embedded server to stay, and bring the tables to this release."""
+        with closing(Database.connect(self._settings, keep=True)) as database:
+            _upgrade(database)
+        return self.status()
+
+    def stop(self) -> DatabaseStatus:
+        """Stop the embedded server; does nothing to a server of somebody else's."""
+        if self._settings.url is None:
+            EmbeddedServer(self._settings.data_dir).stop()
+        return self.status()
+
+    def upgrade(self) -> Upgraded:
+        """Apply the migrations that are missing."""
+        with closing(Database.connect(self._settings)) as database:
+            before = _upgrade(database)
+        return Upgraded(before=before, after=latest_revision())
+
+    def status(self) -> DatabaseStatus:
+        """Look, and change nothing."""
+        return look(self._settings)
+
+    def checkpoint(self) -> CheckpointInfo | None:
+        """Verify what is new and sign it; None while the ledger is empty."""
+        with self._opened() as database:
+            return Checkpointer(database, SystemClock()).run()
+
+    def verify(self) -> Verification:
+        """Verify the whole ledger."""
+        with self._opened() as database:
+            return Verifier(database, SystemClock()).run()
+
+    def publish(self, run: str) -> PublishedRun:
+        """Append the digest of a finished run, and sign the ledger up to there."""
+        with self._opened() as database:
+            published = publish_run(run, PostgresLedger(database), SystemClock())
+            Checkpointer(database, SystemClock()).run()
+            return published
+
+    def back_up(self, file: Path) -> BackupCard:
+        """Write the whole database to a file."""
+        with self._opened() as database:
+            return back_up(database, file, SystemClock())
+
+    def restore(self, file: Path, *, accept_older: bool) -> Restored:
+        """Put a backup in the place of the database.
+
+        Texts erased since the backup are erased again, as far as the database knows of it. Keys
+        revoked since are good again.
+
+        Args:
+            file: The backup.
+            accept_older: Take the older state for the true one from now on: verification no longer
+                says that newer events were signed and are lost.
+        """
+        read_card(file)
+        with closing(Database.connect(self._settings)) as database:
+            with database.connection() as connection:
+                before = position_of(connection)
+                erased = recorded_erasures(connection) if before is not None else None
+            card = restore(database, file)
+            if accept_older:
+                _accept(database, KeyFolder(self._settings.keys))
+            again = erase_again(PostgresLedger(database), erased) if erased else 0
+        return Restored(
+            backup=card,
+            lost=max(0, (before or 0) - card.position),
+            erased_again=again,
+            older_accepted=accept_older,
+        )
+
+    def scrub(self) -> Scrubbed:
+        """Remove what was deleted from the server's files as well."""
+        with self._opened() as database:
+            return scrub(database)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Database]:
+        with closing(Database.open(self._settings)) as database:
+            yield database
+
+
+def _upgrade(database: Database) -> str | None:
+    with database.transaction() as connection:
+        database.check_version(connection)
+        before = applied_revision(connection)
+        if before is None or before < latest_revision():
+            upgrade(connection)
+        return before
+
+
+def _accept(database: Database, keys: KeyFolder) -> None:
+    keys.drop_anchor()
+    with database.connection() as connection:
+        last = last_checkpoint(connection)
+    if last is not None:
+        keys.set_anchor(last.signed, last.number)

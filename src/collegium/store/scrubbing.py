@@ -1,0 +1,46 @@
+"""Removing what was deleted from the server's files as well.
+
+A deleted row stays in its page until that is reused, and in the write-ahead log. Scrubbing rewrites
+all tables but `events` (from which nothing is ever deleted) and drops the log up to now. On the
+embedded server that is all there is. A server of somebody else's may have archives and replicas,
+which cannot be seen from here; backups lie outside in any case.
+"""
+
+import sqlalchemy as sa
+
+from collegium.core import Record
+from collegium.store.database import Database
+from collegium.store.schema import SCHEMA
+
+_TABLES = sa.text(
+    "select relname from pg_class where relnamespace = :schema ::regnamespace and relkind = 'r' "
+    "and relname not in ('events', 'alembic_version') order by relname"
+)
+
+
+class Scrubbed(Record):
+    """What scrubbing did."""
+
+    tables: tuple[str, ...]
+    """Rewritten."""
+    physical: bool
+    """Whether nothing deleted is left in the server's own files."""
+    outside: str
+    """What was out of reach."""
+
+
+def scrub(database: Database) -> Scrubbed:
+    """Rewrite the tables and drop the write-ahead log; whoever uses the tables waits meanwhile."""
+    with database.autocommit() as connection:
+        tables = tuple(connection.scalars(_TABLES, {"schema": SCHEMA}))
+        for table in tables:
+            connection.exec_driver_sql(f'vacuum (full) {SCHEMA}."{table}"')
+        embedded = database.settings.url is None
+        if embedded:
+            # The first checkpoint ends the use of the log up to now, the second removes it.
+            connection.exec_driver_sql("select pg_switch_wal()")
+            connection.exec_driver_sql("checkpoint")
+            connection.exec_driver_sql("select pg_switch_wal()")
+            connection.exec_driver_sql("checkpoint")
+    outside = "backups made before" if embedded else "the server's log, archives, replicas, backups"
+    return Scrubbed(tables=tables, physical=embedded, outside=outside)
