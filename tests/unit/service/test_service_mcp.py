@@ -103,13 +103,23 @@ def test_no_key_no_tools(service):
         assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthenticated")
 
 
+def test_every_message_counts(service):
+    key = service.mint("read", calls_per_minute=2)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    statuses = [service.call("POST", "/mcp", key, json=body).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
 def test_over_any_transport_the_key_counts(service, application):
     """The server behind stdio: same tools, same gateway, the key given at the start."""
     key = service.mint("read", namespaces=["demo"])
 
     async def run():
         server = build_mcp_server(
-            application.registry, application.gateway, lambda _: key, lambda _: "request-1"
+            application.registry,
+            application.gateway,
+            lambda _: application.gateway.admit(key),
+            lambda _: "request-1",
         )
         async with Client(server) as client:
             page = answer_of(await client.call_tool("list_trajectories", {"namespace": "demo"}))

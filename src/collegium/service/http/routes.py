@@ -27,7 +27,7 @@ def operation_routes(registry: Registry, gateway: Gateway) -> APIRouter:
 
 def _add(router: APIRouter, operation: Operation[Any, Any], gateway: Gateway) -> None:
     async def endpoint(request: Request) -> Response:
-        answer = await gateway.call(operation, _incoming(request, operation))
+        answer = await gateway.call(operation, _incoming(request, operation, gateway))
         return Response(answer.model_dump_json(), media_type="application/json")
 
     router.add_api_route(
@@ -40,7 +40,7 @@ def _add(router: APIRouter, operation: Operation[Any, Any], gateway: Gateway) ->
     )
 
 
-def _incoming(request: Request, operation: Operation[Any, Any]) -> Incoming:
+def _incoming(request: Request, operation: Operation[Any, Any], gateway: Gateway) -> Incoming:
     async def read() -> dict[str, Any]:
         sent = await _body(request) if operation.method == "POST" else _query(request)
         if doubled := sent.keys() & request.path_params.keys():
@@ -49,7 +49,7 @@ def _incoming(request: Request, operation: Operation[Any, Any]) -> Incoming:
 
     return Incoming(
         door=Door.HTTP,
-        token=bearer(request),
+        admit=lambda: gateway.admit(bearer(request)),
         request_id=request.state.request_id,
         namespace=request.path_params.get("namespace"),
         read=read,

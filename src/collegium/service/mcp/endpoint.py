@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from collegium.service.bearer import bearer
 from collegium.service.mcp.server import Context, build_mcp_server
-from collegium.service.operations import Gateway, Registry
+from collegium.service.operations import Caller, Gateway, Registry
 
 
 class McpEndpoint:
@@ -24,7 +24,7 @@ class McpEndpoint:
         """Offer `registry` behind `gateway`, for bodies up to `body_bytes`."""
         self._gateway = gateway
         self._sessions = StreamableHTTPSessionManager(
-            build_mcp_server(registry, gateway, _token, _request_id),
+            build_mcp_server(registry, gateway, _caller, _request_id),
             stateless=True,
             json_response=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
@@ -38,13 +38,20 @@ class McpEndpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse those without a key, pass on the others; raises UnauthenticatedError."""
-        await self._gateway.keys.identify(bearer(Request(scope)))
+        """Refuse those without a key, count the others' messages and pass them on.
+
+        Raises:
+            UnauthenticatedError: There is no key, or not a good one.
+            RateLimitedError: The key's calls are used up.
+        """
+        request = Request(scope)
+        request.state.caller = await self._gateway.admit(bearer(request))
         await self._sessions.handle_request(scope, receive, send)
 
 
-def _token(context: Context) -> str | None:
-    return bearer(_request(context))
+async def _caller(context: Context) -> Caller:
+    known: Caller = _request(context).state.caller
+    return known
 
 
 def _request_id(context: Context) -> str:

@@ -4,7 +4,7 @@ The low-level server of the official package is used, because tools come from th
 their schemas are those of the operations, not of Python functions.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
@@ -24,17 +24,17 @@ from starlette.requests import Request
 from collegium import __version__
 from collegium.core import CollegiumError
 from collegium.service.errors import envelope
-from collegium.service.operations import Door, Gateway, Incoming, Operation, Registry
+from collegium.service.operations import Caller, Door, Gateway, Incoming, Operation, Registry
 
 Context = ServerRequestContext[Any, Request]
-Token = Callable[[Context], str | None]
-"""Finds the key that a call brings."""
+Admit = Callable[[Context], Awaitable[Caller]]
+"""Finds out who calls, and counts the call."""
 NewId = Callable[[Context], str]
 """Finds or makes the id of the request."""
 
 
 def build_mcp_server(
-    registry: Registry, gateway: Gateway, token: Token, request_id: NewId
+    registry: Registry, gateway: Gateway, admit: Admit, request_id: NewId
 ) -> Server[Any]:
     """Return the server; operations whose answers hold secrets are left out."""
     offered = Registry(operation for operation in registry if not operation.secret)
@@ -48,7 +48,7 @@ def build_mcp_server(
         identity = request_id(context)
         try:
             operation = offered[params.name]
-            incoming = _incoming(arguments, token(context), identity)
+            incoming = _incoming(arguments, lambda: admit(context), identity)
             return _result(await gateway.call(operation, incoming), failed=False)
         except CollegiumError as error:
             return _result(envelope(error, identity), failed=True)
@@ -65,7 +65,7 @@ async def serve_stdio(registry: Registry, gateway: Gateway, key: str, new_id: Ne
         UnauthenticatedError: `key` is none; later, when it ends, each call is refused.
     """
     await gateway.keys.identify(key)
-    server = build_mcp_server(registry, gateway, lambda _: key, new_id)
+    server = build_mcp_server(registry, gateway, lambda _: gateway.admit(key), new_id)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
@@ -86,7 +86,9 @@ def _tool(operation: Operation[Any, Any]) -> Tool:
     )
 
 
-def _incoming(arguments: dict[str, Any], token: str | None, request_id: str) -> Incoming:
+def _incoming(
+    arguments: dict[str, Any], admit: Callable[[], Awaitable[Caller]], request_id: str
+) -> Incoming:
     namespace = arguments.get("namespace")
 
     async def read() -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _incoming(arguments: dict[str, Any], token: str | None, request_id: str) -> 
 
     return Incoming(
         door=Door.MCP,
-        token=token,
+        admit=admit,
         request_id=request_id,
         namespace=namespace if isinstance(namespace, str) else None,
         read=read,

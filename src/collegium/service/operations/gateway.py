@@ -40,8 +40,8 @@ class Incoming:
     """A call as it arrives, nothing of it believed yet."""
 
     door: Door
-    token: str | None
-    """The key, as sent."""
+    admit: Callable[[], Awaitable[Caller]]
+    """Finds out who calls, with `Gateway.admit`."""
     request_id: str
     namespace: str | None
     """What the call says it is about, if the operation lies in a namespace."""
@@ -97,7 +97,7 @@ class Gateway:
         started = self.clock.monotonic()
         code = "ok"
         try:
-            caller = await self.admit(incoming.token)
+            caller = await incoming.admit()
             log = log.bind(key_id=caller.key_id)
             return await self._answer(caller, operation, incoming)
         except CollegiumError as error:
