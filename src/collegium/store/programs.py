@@ -125,18 +125,25 @@ def _account() -> pwd.struct_passwd:
 
 
 def _copied(folder: Path, data_dir: Path) -> Path:
-    """Copy the programs to where the account can run them; once for each version."""
+    """Copy the programs to where the account can run them; once for each version.
+
+    The libraries that came with them stay where they find them: beside the package.
+    """
+    installed, package = folder.parent, folder.parent.parent
+    libraries = package.with_name(f"{package.name}.libs")
     target = data_dir / f"postgresql-{VERSION}"
     if not target.exists():
         raw = target.with_name(f"{target.name}.new")
         shutil.rmtree(raw, ignore_errors=True)
-        shutil.copytree(folder.parent, raw)
+        shutil.copytree(installed, raw / package.name / installed.name)
+        if libraries.is_dir():
+            shutil.copytree(libraries, raw / libraries.name)
         for path in (raw, *raw.rglob("*")):
             path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-        for program in (raw / "bin").iterdir():
+        for program in (raw / package.name / installed.name / "bin").iterdir():
             program.chmod(0o755)
         raw.rename(target)
-    return target / "bin"
+    return target / package.name / installed.name / folder.name
 
 
 def _check_reach(data_dir: Path, programs: Programs) -> None:
