@@ -4,8 +4,9 @@ Usage: python pipelines/build_memory.py CONFIG [-s a.b=c] [--run DIR] [--dry-run
        ray job submit --working-dir . -- python pipelines/build_memory.py CONFIG
 """
 
-from collegium.runtime.jobs.command import run_pipeline
-from collegium.runtime.jobs.pipelines import BUILD_MEMORY
+import sys
+
+from collegium.cli import main
 
 if __name__ == "__main__":
-    run_pipeline(BUILD_MEMORY)
+    sys.exit(main(["run", "build_memory", *sys.argv[1:]]))

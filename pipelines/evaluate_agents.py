@@ -4,8 +4,9 @@ Usage: python pipelines/evaluate_agents.py CONFIG [-s a.b=c] [--run DIR] [--dry-
        ray job submit --working-dir . -- python pipelines/evaluate_agents.py CONFIG
 """
 
-from collegium.runtime.jobs.command import run_pipeline
-from collegium.runtime.jobs.pipelines import EVALUATE_AGENTS
+import sys
+
+from collegium.cli import main
 
 if __name__ == "__main__":
-    run_pipeline(EVALUATE_AGENTS)
+    sys.exit(main(["run", "evaluate_agents", *sys.argv[1:]]))

@@ -4,8 +4,9 @@ Usage: python pipelines/train_agents.py CONFIG [-s a.b=c] [--run DIR] [--dry-run
        ray job submit --working-dir . -- python pipelines/train_agents.py CONFIG
 """
 
-from collegium.runtime.jobs.command import run_pipeline
-from collegium.runtime.jobs.pipelines import TRAIN_AGENTS
+import sys
+
+from collegium.cli import main
 
 if __name__ == "__main__":
-    run_pipeline(TRAIN_AGENTS)
+    sys.exit(main(["run", "train_agents", *sys.argv[1:]]))

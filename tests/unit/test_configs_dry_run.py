@@ -7,7 +7,7 @@ import yaml
 
 from collegium.agents.populations import load_population
 from collegium.runtime.jobs import pipelines
-from collegium.runtime.jobs.command import Job, Order, carry_out
+from collegium.runtime.jobs.command import Job, RunOptions, execute
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").glob("*/*.yaml"))
@@ -21,4 +21,6 @@ def test_configuration_passes_its_dry_run(file, monkeypatch, capsys):
         assert load_population(file)
         return
     pipeline = yaml.safe_load(file.read_text(encoding="utf-8"))["pipeline"]
-    assert carry_out(JOBS[pipeline], Order(str(file), dry_run=True)) == 0, capsys.readouterr().err
+    assert execute(JOBS[pipeline], RunOptions(str(file), dry_run=True)) == 0, (
+        capsys.readouterr().err
+    )

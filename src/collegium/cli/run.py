@@ -21,10 +21,10 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Run a pipeline, or resume it from its run directory."""
-    from collegium.runtime.jobs.command import Order, carry_out
+    from collegium.runtime.jobs.command import RunOptions, execute
 
-    order = Order(config, tuple(overrides or ()), directory, dry_run, as_json)
-    raise typer.Exit(carry_out(_find(pipeline), order))
+    options = RunOptions(config, tuple(overrides or ()), directory, dry_run, as_json)
+    raise typer.Exit(execute(_find(pipeline), options))
 
 
 def _find(name: str) -> "Job[Any, Any]":

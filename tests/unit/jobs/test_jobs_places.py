@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from collegium.cli import main
-from collegium.core import BudgetExceededError
+from collegium.core import BudgetExceededError, ConfigError, MissingDependencyError
 from collegium.evaluation import read_episodes
 from collegium.runtime.jobs.build_memory import build_memory
-from collegium.runtime.jobs.command import Order, carry_out
+from collegium.runtime.jobs.command import RunOptions, execute
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.pipelines import BUILD_MEMORY, EVALUATE_AGENTS
 from collegium.store import RunDirectory
@@ -40,9 +40,8 @@ def place(request, tmp_path):
 @pytest.fixture(autouse=True)
 def _built(in_process, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert (
-        carry_out(in_process(BUILD_MEMORY, build_memory), Order(BUILD, run="runs/ci/memory")) == 0
-    )
+    memory_job = in_process(BUILD_MEMORY, build_memory)
+    assert execute(memory_job, RunOptions(BUILD, run="runs/ci/memory")) == 0
 
 
 @pytest.fixture
@@ -55,12 +54,12 @@ def episodes(run):
 
 
 def test_an_evaluation_stops_and_goes_on_anywhere(place, evaluation, capsys):
-    stopped = carry_out(evaluation, Order(EVALUATE, STOP, place))
-    assert stopped == BudgetExceededError.exit_code
+    with pytest.raises(BudgetExceededError):
+        execute(evaluation, RunOptions(EVALUATE, STOP, place))
     before = episodes(place)
     assert 8 < len(before) < 40
     capsys.readouterr()
-    assert carry_out(evaluation, Order(place, GO_ON, as_json=True)) == 0
+    assert execute(evaluation, RunOptions(place, GO_ON, as_json=True)) == 0
     summary = json.loads(capsys.readouterr().out)
     keys = episodes(place)
     assert len(keys) == len(set(keys)) == 8 * 2 * 2 + 8
@@ -75,9 +74,9 @@ def test_an_evaluation_stops_and_goes_on_anywhere(place, evaluation, capsys):
 
 
 def test_where_it_lies_changes_nothing(place, evaluation, capsys):
-    assert carry_out(evaluation, Order(EVALUATE, run=place, as_json=True)) == 0
+    assert execute(evaluation, RunOptions(EVALUATE, run=place, as_json=True)) == 0
     there = json.loads(capsys.readouterr().out)
-    assert carry_out(evaluation, Order(EVALUATE, run="runs/here", as_json=True)) == 0
+    assert execute(evaluation, RunOptions(EVALUATE, run="runs/here", as_json=True)) == 0
     assert json.loads(capsys.readouterr().out) == there
     assert main(["report", place, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == there
@@ -85,13 +84,13 @@ def test_where_it_lies_changes_nothing(place, evaluation, capsys):
     assert games[0] == games[1]
 
 
-def test_a_memory_must_be_on_a_disk(evaluation, capsys):
-    assert carry_out(evaluation, Order(EVALUATE, ("memory=memory://away",), "runs/here")) == 2
-    assert "must be on a disk" in " ".join(capsys.readouterr().err.split())
+def test_a_memory_must_be_on_a_disk(evaluation):
+    with pytest.raises(ConfigError, match="must be on a disk"):
+        execute(evaluation, RunOptions(EVALUATE, ("memory=memory://away",), "runs/here"))
 
 
-def test_an_address_that_nothing_can_read(evaluation, capsys):
-    assert carry_out(evaluation, Order(EVALUATE, run="nonsense://there")) == 2
-    assert "nonsense" in capsys.readouterr().err
-    assert carry_out(evaluation, Order(EVALUATE, run="s3://there/run", as_json=True)) == 3
-    assert json.loads(capsys.readouterr().out)["error"]["code"] == "missing_dependency"
+def test_an_address_that_nothing_can_read(evaluation):
+    with pytest.raises(ConfigError, match="nonsense"):
+        execute(evaluation, RunOptions(EVALUATE, run="nonsense://there"))
+    with pytest.raises(MissingDependencyError):
+        execute(evaluation, RunOptions(EVALUATE, run="s3://there/run"))

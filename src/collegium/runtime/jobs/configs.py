@@ -38,7 +38,7 @@ class JobConfig(Config):
         """Return the configuration with what it names elsewhere read in."""
         return self
 
-    def loose(self) -> dict[str, Any]:
+    def undigested(self) -> dict[str, Any]:
         """Return the fields that are no part of the run's identity, as plain data."""
         fields = type(self).model_fields
         names = [name for name, field in fields.items() if field.exclude]
