@@ -29,6 +29,7 @@ from collegium.store.programs import packaged_programs
 from collegium.store.schema import SCHEMA
 
 _BLOCK = 1 << 20
+_UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;"
 
 
 class BackupCard(Record):
@@ -111,6 +112,7 @@ def restore(database: Database, file: Path) -> BackupCard:
     script = file.with_name(f"{file.name}.sql")
     try:
         _run(database, "pg_restore", "--no-owner", "--no-privileges", f"--file={script}", str(file))
+        _leave_out(script, _UNKNOWN_BEFORE_17)
         _run(
             database, "psql", "--no-psqlrc", "--quiet", "--single-transaction",
             "--set=ON_ERROR_STOP=1", f"--command=drop schema if exists {SCHEMA} cascade",
@@ -122,6 +124,14 @@ def restore(database: Database, file: Path) -> BackupCard:
         if applied_revision(connection) != latest_revision():
             upgrade(connection)
     return card
+
+
+def _leave_out(script: Path, statement: bytes) -> None:
+    """Turn a statement at the start of a script into a comment of the same length."""
+    with script.open("r+b") as file:
+        start = file.read(4096)
+        file.seek(0)
+        file.write(start.replace(statement, b"--" + statement[2:], 1))
 
 
 def _card(connection: sa.Connection, file: Path, now: datetime) -> BackupCard:

@@ -1,5 +1,6 @@
 """What the server's failures mean: errors of our tree, each with what to do."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from collegium.store.settings import DatabaseSettings
 KEY_REUSED = "CL001"
 WRONG_VERSION = "CL002"
 _CONFLICTS = (KEY_REUSED, WRONG_VERSION)
+# A connection that fails has a message and no code.
+_NO_DATABASE = re.compile(r'database ".*" does not exist')
 _TRY_AGAIN = {"40001": "was overtaken by another", "40P01": "and another waited for each other"}
 
 
@@ -44,9 +47,9 @@ def _explain(error: sa.exc.DBAPIError, settings: DatabaseSettings) -> CollegiumE
         )
     if state == "53300":
         return UnavailableError(f"{server}: too many connections; close some, or raise its limit")
-    if state.startswith("28"):
+    if state.startswith("28") or "authentication failed" in message:
         return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
-    if state == "3D000":
+    if state == "3D000" or _NO_DATABASE.search(message):
         return ConfigError(f"{server}: {message}; create it with `createdb`")
     if error.connection_invalidated or _is_gone(error, state):
         return UnavailableError(f"{server} cannot be reached: {message}. {_remedy(settings)}")

@@ -64,7 +64,8 @@ class DatabaseSettings(Config):
         """Return the server as people know it, without secrets."""
         if self.url is None:
             return f"the embedded server in {self.data_dir}"
-        return f"the server at {self.url.get_secret_value().rpartition('@')[2]} (DATABASE_URL)"
+        address = self.url.get_secret_value().rpartition("@")[2].partition("?")[0]
+        return f"the server at {address} (DATABASE_URL)"
 
 
 def require_server(settings: DatabaseSettings, nodes: int) -> None:
