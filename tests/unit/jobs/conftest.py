@@ -11,7 +11,7 @@ from collegium.core import SystemClock
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
 from collegium.runtime.jobs.engines import EnginePool, side_by_side
-from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.episodes import JobContext
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.progress import Silent
 from collegium.store import RunDirectory
@@ -44,7 +44,7 @@ def in_process():
     def local(job, work):
         async def run(config, directory, progress):
             engines = EnginePool(Host().start, side_by_side(config))
-            return await work(config, Desk(directory, engines, progress, SystemClock()))
+            return await work(config, JobContext(directory, engines, progress, SystemClock()))
 
         return replace(job, run=run)
 
@@ -52,35 +52,35 @@ def in_process():
 
 
 @pytest.fixture
-def new_desk(tmp_path):
+def new_context(tmp_path):
     def make(config, name, host=None):
         run = RunDirectory(str(tmp_path / name)).open(config)
         engines = EnginePool((host or Host()).start, side_by_side(config))
-        return Desk(run, engines, Silent(), SystemClock())
+        return JobContext(run, engines, Silent(), SystemClock())
 
     return make
 
 
 @pytest.fixture
-def build(new_desk):
+def build(new_context):
     """Run build_memory on the CI configuration; gives what it left and its run directory."""
 
     def run(*overrides, name="memory", host=None):
         config = load(BuildMemoryConfig, [CI / "build_memory.yaml"], overrides)
-        desk = new_desk(config, name, host)
-        return asyncio.run(build_memory(config, desk)), desk.run
+        context = new_context(config, name, host)
+        return asyncio.run(build_memory(config, context)), context.run
 
     return run
 
 
 @pytest.fixture
-def evaluate(new_desk, tmp_path):
+def evaluate(new_context, tmp_path):
     """Run evaluate_agents on the CI configuration and the memory in `memory`."""
 
     def run(*overrides, name="evaluation", host=None):
         memory = f"memory={tmp_path / 'memory'}"
         config = load(EvaluateAgentsConfig, [CI / "evaluate_agents.yaml"], [memory, *overrides])
-        desk = new_desk(config, name, host)
-        return asyncio.run(evaluate_agents(config, desk)), desk.run
+        context = new_context(config, name, host)
+        return asyncio.run(evaluate_agents(config, context)), context.run
 
     return run

@@ -187,11 +187,11 @@ def test_recordings_that_are_named_must_be_there(build, tmp_path):
         build(f"pre_population=[{{{source}}}]")
 
 
-def test_a_recorded_run_can_be_replayed_without_its_engine(new_desk, tmp_path):
+def test_a_recorded_run_can_be_replayed_without_its_engine(new_context, tmp_path):
     def episodes(config, name):
-        desk = new_desk(config, name)
-        asyncio.run(build_memory(config, desk))
-        return {e.key: e.trajectory.model_dump(mode="json") for e in read_episodes(desk.run)}
+        context = new_context(config, name)
+        asyncio.run(build_memory(config, context))
+        return {e.key: e.trajectory.model_dump(mode="json") for e in read_episodes(context.run)}
 
     folder = str(tmp_path / "recordings")
     config = load(BuildMemoryConfig, [CI / "build_memory.yaml"], [f"engine.record={folder}"])

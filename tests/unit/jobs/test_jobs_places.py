@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from collegium.cli import main
-from collegium.core import BudgetExceededError, ConfigError, MissingDependencyError
+from collegium.core import (
+    BudgetExceededError,
+    ConfigError,
+    InvalidInputError,
+    MissingDependencyError,
+)
 from collegium.evaluation import read_episodes
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import RunOptions, execute
@@ -90,7 +95,7 @@ def test_a_memory_must_be_on_a_disk(evaluation):
 
 
 def test_an_address_that_nothing_can_read(evaluation):
-    with pytest.raises(ConfigError, match="nonsense"):
+    with pytest.raises(InvalidInputError, match="nonsense"):
         execute(evaluation, RunOptions(EVALUATE, run="nonsense://there"))
     with pytest.raises(MissingDependencyError):
         execute(evaluation, RunOptions(EVALUATE, run="s3://there/run"))

@@ -18,7 +18,7 @@ from collegium.evaluation import read_episodes
 from collegium.experience import ExperienceMemory, Partition, grow_memory, partition_tasks
 from collegium.llm import Engine
 from collegium.runtime.jobs.configs import NO_RETRIEVAL, BuildMemoryConfig
-from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
+from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks, spread
 from collegium.runtime.jobs.memory import make_memory, store_growth
@@ -55,41 +55,43 @@ class MemoryBuilt(Record):
     """Chunks in D_0 .. D_P."""
 
 
-async def build_memory(config: BuildMemoryConfig, desk: Desk) -> MemoryBuilt:
+async def build_memory(config: BuildMemoryConfig, context: JobContext) -> MemoryBuilt:
     """Build the memory in the run directory, or go on with it.
 
     Raises:
         NotFoundError: Games or recordings are not there.
         BudgetExceededError: The budget is spent; the run can be resumed.
     """
-    store = open_games(config.games, desk.run)
+    store = open_games(config.games, context.run)
     pool = select_tasks(config.games, store)
-    memory = make_memory(config.setup, desk.run)
+    memory = make_memory(config.setup, context.run)
     if not memory.sealed:
-        desk.progress.stage("pre-population")
-        pre_populate(config, memory, store, pool, desk)
-    _note_growth(memory, desk.run)
+        context.progress.stage("pre-population")
+        pre_populate(config, memory, store, pool, context)
+    _note_growth(memory, context.run)
     tasks = spread(pool, config.tasks, config.seed)
     partitions = partition_tasks(tasks, config.partitions, config.seed) if config.partitions else []
-    baselines = _Baselines(config, EpisodePlayer(config, store, desk), desk)
+    baselines = _Baselines(config, EpisodePlayer(config, store, context), context)
     async for _ in grow_memory(memory, partitions, baselines.play):
-        _note_growth(memory, desk.run)
-    desk.run.finish()
+        _note_growth(memory, context.run)
+    context.run.finish()
     return _built(memory)
 
 
 class _Baselines:
     """Plays the baseline episodes of one partition after the other."""
 
-    def __init__(self, config: BuildMemoryConfig, player: EpisodePlayer, desk: Desk) -> None:
+    def __init__(
+        self, config: BuildMemoryConfig, player: EpisodePlayer, context: JobContext
+    ) -> None:
         self._config = config
         self._player = player
-        self._desk = desk
+        self._context = context
         self._format = build_format(config)
 
     async def play(self, partition: Partition) -> Sequence[Episode]:
         """Play each task of the partition once, and return its episodes."""
-        self._desk.progress.stage(f"partition {partition.number} of {self._config.partitions}")
+        self._context.progress.stage(f"partition {partition.number} of {self._config.partitions}")
         planned = plan_partition(self._config, partition.number, partition.tasks, partition.start)
         await self._player.play(planned, self._policy)
         return self._player.episodes(planned)

@@ -49,7 +49,7 @@ PolicyOf = Callable[[EpisodeUnit, Agent, Engine], Policy]
 """Makes the policy of one episode."""
 
 
-class Desk(NamedTuple):
+class JobContext(NamedTuple):
     """What a job works with, besides its configuration."""
 
     run: RunDirectory
@@ -69,21 +69,21 @@ _RESULTS = Results[Episode](
 class EpisodePlayer:
     """Plays what has no row yet, and stores each episode as soon as it ends."""
 
-    def __init__(self, config: PlayingConfig, store: GameStore, desk: Desk) -> None:
+    def __init__(self, config: PlayingConfig, store: GameStore, context: JobContext) -> None:
         """Read from the run directory what is done and what it cost."""
         self._config = config
         self._store = store
-        self._desk = desk
+        self._context = context
         self._agents = {agent.id: agent for agent in config.agents}
         self._map = TaskMap[Planned, Episode](
-            desk.run,
+            context.run,
             _RESULTS,
-            desk.progress,
+            context.progress,
             attempts=config.execution.attempts,
             concurrency=config.execution.concurrency,
         )
-        self._start = len(desk.run.starts())
-        self._budget = Budget(config.execution.budget, _spent(desk.run))
+        self._start = len(context.run.starts())
+        self._budget = Budget(config.execution.budget, _spent(context.run))
 
     async def play(self, planned: Sequence[Planned], policy_of: PolicyOf) -> None:
         """Play the episodes of language-model agents.
@@ -96,7 +96,7 @@ class EpisodePlayer:
         for one in self._map.remaining(planned):
             agent = self._agents[one.unit.agent_id]
             groups[settings_for(self._config.engine, agent)].append(one)
-        engines = self._desk.engines
+        engines = self._context.engines
 
         async def play_group(settings: EngineSettings) -> None:
             async with engines.lease(settings) as engine:
@@ -117,7 +117,7 @@ class EpisodePlayer:
     def episodes(self, planned: Iterable[Planned]) -> list[Episode]:
         """Return the stored episodes of `planned`, in the order they ended."""
         keys = {one.unit.key for one in planned}
-        rows = (row for row in self._desk.run.rows(EPISODES) if row["key"] in keys)
+        rows = (row for row in self._context.run.rows(EPISODES) if row["key"] in keys)
         return [Episode.model_validate(row) for row in rows]
 
     async def _metered_attempt(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> Episode:
@@ -145,13 +145,13 @@ class EpisodePlayer:
             make_policy(),
             one.unit,
             config=self._config.loop,
-            clock=self._desk.clock,
+            clock=self._context.clock,
         )
 
     def _store_unfinished(self, unit: EpisodeUnit, usage: Usage) -> None:
         lost = LostAttempt(arm=unit.arm, usage=usage)
         row = {"key": f"{unit.key}/{self._start}", **lost.model_dump(mode="json")}
-        self._desk.run.append(UNFINISHED_ATTEMPTS, [row])
+        self._context.run.append(UNFINISHED_ATTEMPTS, [row])
 
 
 def _spent(run: RunDirectory) -> Usage:

@@ -22,7 +22,7 @@ from collegium.experience import Snapshot
 from collegium.experience.replay import EXPLORER
 from collegium.llm import Engine
 from collegium.runtime.jobs.configs import EXPERT, RETRIEVAL, EvaluateAgentsConfig
-from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
+from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks
 from collegium.runtime.jobs.memory import built_memory, store_growth
@@ -31,7 +31,7 @@ from collegium.store import RunDirectory
 _MEMORY = "memory.json"
 
 
-async def evaluate_agents(config: EvaluateAgentsConfig, desk: Desk) -> Summary:
+async def evaluate_agents(config: EvaluateAgentsConfig, context: JobContext) -> Summary:
     """Play all arms, then write and return what they showed.
 
     Raises:
@@ -40,20 +40,20 @@ async def evaluate_agents(config: EvaluateAgentsConfig, desk: Desk) -> Summary:
         ConfigError: Offsets repeat, or the planner never varied (all rows are stored by then).
     """
     check_offsets(config.offsets, len(config.agents))
-    store = open_games(config.games, desk.run)
+    store = open_games(config.games, context.run)
     tasks = select_tasks(config.games, store)
-    source = _guidance_source(config, desk.run)
-    player = EpisodePlayer(config, store, desk)
+    source = _guidance_source(config, context.run)
+    player = EpisodePlayer(config, store, context)
     if EXPERT in config.arms:
-        desk.progress.stage("expert")
+        context.progress.stage("expert")
         await player.play_alone(
             plan_expert(config, tasks), lambda unit: ExplorerPolicy(seed=unit.seed)
         )
-    desk.progress.stage("agents")
+    context.progress.stage("agents")
     await player.play(plan_episodes(config, tasks), _Policies(config, source))
-    desk.run.finish()
-    summary = build(desk.run.path)
-    _check_planner(config, desk.run)
+    context.run.finish()
+    summary = build(context.run.path)
+    _check_planner(config, context.run)
     return summary
 
 

@@ -13,14 +13,14 @@ from collegium.environments.household import GameStore
 from collegium.llm import Engine, EngineSettings
 from collegium.llm.adapters import read_card, write_card
 from collegium.runtime.jobs.configs import NO_RETRIEVAL, ExecutionConfig, PlayingConfig
-from collegium.runtime.jobs.episodes import Desk, EpisodePlayer, Planned
+from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.hosting import hosted_engines
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.store import RunDirectory
 
 
-class MeasuringRoom(NamedTuple):
+class MeasuringSetup(NamedTuple):
     """Where and how adapters are measured."""
 
     model: str
@@ -32,24 +32,24 @@ class MeasuringRoom(NamedTuple):
 
 
 async def measure_adapters(
-    adapters: Sequence[Path], tasks: Sequence[Task], room: MeasuringRoom
+    adapters: Sequence[Path], tasks: Sequence[Task], setup: MeasuringSetup
 ) -> None:
     """Let each adapter play each task once, without guidance, and note its success in its card."""
     agents = tuple(
-        Agent(id=adapter.name, model=room.model, adapter=str(adapter), sampling=Sampling())
+        Agent(id=adapter.name, model=setup.model, adapter=str(adapter), sampling=Sampling())
         for adapter in adapters
     )
-    playing = PlayingConfig(agents=agents, engine=room.engine, execution=room.execution)
+    playing = PlayingConfig(agents=agents, engine=setup.engine, execution=setup.execution)
     text = build_format(playing)
 
     def policy(unit: EpisodeUnit, agent: Agent, engine: Engine) -> Policy:
         return GuidedPolicy(engine, agent, text, seed=unit.seed)
 
     planned = [_planned(agent, task) for agent in agents for task in tasks]
-    room.progress.stage("measuring")
+    setup.progress.stage("measuring")
     async with hosted_engines(playing) as engines:
-        desk = Desk(room.run, engines, room.progress, SystemClock())
-        player = EpisodePlayer(playing, room.store, desk)
+        context = JobContext(setup.run, engines, setup.progress, SystemClock())
+        player = EpisodePlayer(playing, setup.store, context)
         await player.play(planned, policy)
     _note_benchmarks(adapters, player.episodes(planned))
 

@@ -8,7 +8,7 @@ from collegium.evaluation.rendering import show_summary
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
 from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, PlayingConfig
-from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.episodes import JobContext
 from collegium.runtime.jobs.estimate import (
     estimate_evaluation,
     estimate_memory,
@@ -25,14 +25,14 @@ C = TypeVar("C", bound=PlayingConfig)
 R = TypeVar("R")
 
 
-def _at_desk(
-    job: Callable[[C, Desk], Awaitable[R]],
+def _with_engines(
+    job: Callable[[C, JobContext], Awaitable[R]],
 ) -> Callable[[C, RunDirectory, ConsoleProgress], Awaitable[R]]:
     """Give a job that plays its engines."""
 
     async def run(config: C, run: RunDirectory, progress: ConsoleProgress) -> R:
         async with hosted_engines(config) as engines:
-            return await job(config, Desk(run, engines, progress, SystemClock()))
+            return await job(config, JobContext(run, engines, progress, SystemClock()))
 
     return run
 
@@ -40,7 +40,7 @@ def _at_desk(
 BUILD_MEMORY = Job(
     name="build_memory",
     config=BuildMemoryConfig,
-    run=_at_desk(build_memory),
+    run=_with_engines(build_memory),
     estimate=estimate_memory,
     show=show_memory,
 )
@@ -48,7 +48,7 @@ BUILD_MEMORY = Job(
 EVALUATE_AGENTS = Job(
     name="evaluate_agents",
     config=EvaluateAgentsConfig,
-    run=_at_desk(evaluate_agents),
+    run=_with_engines(evaluate_agents),
     estimate=estimate_evaluation,
     show=show_summary,
 )

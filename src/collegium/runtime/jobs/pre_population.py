@@ -13,7 +13,7 @@ from collegium.runtime.jobs.configs import (
     PrePopulation,
     RecordingsSource,
 )
-from collegium.runtime.jobs.episodes import Desk
+from collegium.runtime.jobs.episodes import JobContext
 from collegium.runtime.jobs.games import spread
 
 SOURCES = "pre_population"
@@ -37,16 +37,18 @@ def pre_populate(
     memory: ExperienceMemory,
     store: GameStore,
     pool: Sequence[Task],
-    desk: Desk,
+    context: JobContext,
 ) -> None:
     """Contribute and seal D_0; batches make it go on after a kill, as embedding takes long."""
     for place, source in enumerate(config.pre_population):
         gathered = _gather(source, config, store, pool)
         for first in range(0, len(gathered.trajectories), _BATCH):
-            desk.progress.stage(f"{source.kind}: {first} of {len(gathered.trajectories)} indexed")
+            context.progress.stage(
+                f"{source.kind}: {first} of {len(gathered.trajectories)} indexed"
+            )
             memory.contribute(gathered.trajectories[first : first + _BATCH], 0)
         rows = [SourceRow(source=name, outcomes=told) for name, told in gathered.outcomes.items()]
-        desk.run.append(
+        context.run.append(
             SOURCES, [{"key": f"{place}/{row.source}", **row.model_dump()} for row in rows]
         )
     memory.seal(0)

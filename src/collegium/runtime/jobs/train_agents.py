@@ -25,9 +25,9 @@ from collegium.llm.adapters import AdapterCard, read_card
 from collegium.llm.models import DEFAULT_MODEL, resolve_model
 from collegium.runtime.jobs.configs import ExecutionConfig, GamesConfig, JobConfig
 from collegium.runtime.jobs.games import local_folder, open_games, select_tasks, spread
-from collegium.runtime.jobs.measuring import MeasuringRoom, measure_adapters
+from collegium.runtime.jobs.measuring import MeasuringSetup, measure_adapters
 from collegium.runtime.jobs.progress import ConsoleProgress
-from collegium.runtime.jobs.training import AdapterPlan, Shown, TrainingRoom, train_adapter
+from collegium.runtime.jobs.training import AdapterPlan, StageProgress, TrainingSetup, train_adapter
 from collegium.store import RunDirectory
 
 _EXPERT_STEPS = 30
@@ -75,7 +75,7 @@ class TrainedAgents(Record):
     adapters: tuple[AdapterCard, ...]
 
 
-class _Workshop(NamedTuple):
+class _TrainingContext(NamedTuple):
     config: TrainAgentsConfig
     run: RunDirectory
     store: GameStore
@@ -101,46 +101,46 @@ async def train_agents(
     """
     store = open_games(config.games, run)
     train, aside = set_aside(select_tasks(config.games, store), config.aside, config.seed)
-    shop = _Workshop(config, run, store, train, aside)
-    await asyncio.to_thread(_train_all, shop, progress)
+    context = _TrainingContext(config, run, store, train, aside)
+    await asyncio.to_thread(_train_all, context, progress)
     if config.measured:
         await measure_adapters(
-            [shop.folder / name for name in shop.names],
+            [context.folder / name for name in context.names],
             spread(aside, config.measured, config.seed),
-            MeasuringRoom(config.model, config.engine, config.execution, store, run, progress),
+            MeasuringSetup(config.model, config.engine, config.execution, store, run, progress),
         )
     run.finish()
-    return TrainedAgents(adapters=tuple(read_card(shop.folder / name) for name in shop.names))
+    return TrainedAgents(adapters=tuple(read_card(context.folder / name) for name in context.names))
 
 
-def _train_all(shop: _Workshop, progress: Shown) -> None:
-    plans = [plan for plan in shop.config.adapters if not plan.is_finished(shop.folder)]
+def _train_all(context: _TrainingContext, progress: StageProgress) -> None:
+    plans = [plan for plan in context.config.adapters if not plan.is_finished(context.folder)]
     if not plans:
         return
     progress.stage("memory for training")
     material = Material(
-        tasks=shop.train,
-        store=shop.store,
-        memory=_memory(shop),
-        retrieval=shop.config.retrieval,
+        tasks=context.train,
+        store=context.store,
+        memory=_memory(context),
+        retrieval=context.config.retrieval,
         grammar=Grammar.CURRENT,
         text=TranscriptFormat(HouseholdText()),
-        tokenize=_tokenizer(shop.config.model),
+        tokenize=_tokenizer(context.config.model),
     )
-    room = TrainingRoom(shop.config.model, shop.folder, _provenance(shop))
+    setup = TrainingSetup(context.config.model, context.folder, _provenance(context))
     for plan in plans:
         progress.stage(f"examples for {plan.name}")
-        train_adapter(plan, build_curriculum(material, plan.curriculum), room, progress)
+        train_adapter(plan, build_curriculum(material, plan.curriculum), setup, progress)
 
 
-def _provenance(shop: _Workshop) -> dict[str, Any]:
+def _provenance(context: _TrainingContext) -> dict[str, Any]:
     """Return what the cards say of data and run."""
-    kinds = " and ".join(sorted({f"{task.source} {task.split}" for task in shop.train}))
+    kinds = " and ".join(sorted({f"{task.source} {task.split}" for task in context.train}))
     return {
-        "data": f"the text-only expert's episodes on {len(shop.train)} {kinds} games",
-        "games_set_aside": len(shop.aside),
-        "command": f"python pipelines/{shop.config.pipeline}.py config.yaml",
-        "config_digest": digest(shop.config),
+        "data": f"the text-only expert's episodes on {len(context.train)} {kinds} games",
+        "games_set_aside": len(context.aside),
+        "command": f"python pipelines/{context.config.pipeline}.py config.yaml",
+        "config_digest": digest(context.config),
     }
 
 
@@ -151,14 +151,16 @@ def _tokenizer(model: str) -> Any:
     return lambda text: tokenizer(text, add_special_tokens=False).input_ids
 
 
-def _memory(shop: _Workshop) -> Snapshot:
-    config = shop.config
-    embedder = CachedEmbedder(build_embedder(config.embedder), local_folder(shop.run, "vectors"))
-    memory = ExperienceMemory(local_folder(shop.run, "memory"), embedder, grammar=Grammar.CURRENT)
+def _memory(context: _TrainingContext) -> Snapshot:
+    config = context.config
+    embedder = CachedEmbedder(build_embedder(config.embedder), local_folder(context.run, "vectors"))
+    memory = ExperienceMemory(
+        local_folder(context.run, "memory"), embedder, grammar=Grammar.CURRENT
+    )
     if not memory.sealed:
-        tasks = shop.train[: config.memory_episodes]
+        tasks = context.train[: config.memory_episodes]
         episodes = expert_trajectories(
-            tasks, shop.store, seed=config.seed, step_limit=_EXPERT_STEPS
+            tasks, context.store, seed=config.seed, step_limit=_EXPERT_STEPS
         )
         memory.contribute(list(episodes), 0)
         memory.seal(0)

@@ -24,7 +24,7 @@ AdapterName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class Shown(Protocol):
+class StageProgress(Protocol):
     """Where progress is told."""
 
     def stage(self, name: str) -> None:
@@ -61,7 +61,7 @@ class AdapterPlan(Config):
         return (folder / self.name / "card.json").is_file()
 
 
-class TrainingRoom(NamedTuple):
+class TrainingSetup(NamedTuple):
     """What the trainings of a run share."""
 
     model: str
@@ -71,16 +71,16 @@ class TrainingRoom(NamedTuple):
 
 
 def train_adapter(
-    plan: AdapterPlan, examples: Sequence[Encoded], room: TrainingRoom, shown: Shown
+    plan: AdapterPlan, examples: Sequence[Encoded], setup: TrainingSetup, progress: StageProgress
 ) -> None:
-    """Train the adapter of `plan` and save it under `room.folder` / its name."""
+    """Train the adapter of `plan` and save it under `setup.folder` / its name."""
     import torch
     from transformers import AutoModelForCausalLM
 
     from collegium.llm.finetune.training import train
 
-    model = AutoModelForCausalLM.from_pretrained(resolve_model(room.model), dtype=torch.bfloat16)
-    keeper = _Keeper(plan, room, shown)
+    model = AutoModelForCausalLM.from_pretrained(resolve_model(setup.model), dtype=torch.bfloat16)
+    keeper = _Keeper(plan, setup, progress)
     trained = train(
         model,
         examples,
@@ -95,10 +95,10 @@ def train_adapter(
 class _Keeper:
     """Tells how a training goes, and saves what it has learned."""
 
-    def __init__(self, plan: AdapterPlan, room: TrainingRoom, shown: Shown) -> None:
+    def __init__(self, plan: AdapterPlan, setup: TrainingSetup, progress: StageProgress) -> None:
         self._plan = plan
-        self._room = room
-        self._shown = shown
+        self._setup = setup
+        self._shown = progress
         self._last = Progress(step=0, steps=0, tokens=0, loss=0.0)
 
     def note(self, progress: Progress) -> None:
@@ -114,15 +114,15 @@ class _Keeper:
         """Write the adapter as it is now, its card last."""
         from collegium.llm.finetune.lora import save_adapter
 
-        model, training = self._room.model, self._plan.training
-        target = self._room.folder / name
+        model, training = self._setup.model, self._plan.training
+        target = self._setup.folder / name
         save_adapter(layers, target, base_model=model, rank=training.rank, alpha=training.alpha)
         write_card(target, **self._about())
 
     def _about(self) -> dict[str, Any]:
         return {
-            **self._room.about,
-            "base_model": self._room.model,
+            **self._setup.about,
+            "base_model": self._setup.model,
             "seed": self._plan.training.seed,
             "curriculum": self._plan.curriculum.model_dump(mode="json"),
             "training": self._plan.training.model_dump(mode="json"),
