@@ -37,7 +37,9 @@ def test_calls_are_exported():
         settings = DatabaseSettings(data_dir=folder / "data")
         config = ServeConfig(port=free_port(), service=ServiceArgs(database=settings))
         with serving(config) as address, operator_keys(settings) as keys:
-            key = keys.mint(OPERATOR_CALL, MintInput.parse({"scopes": ["read"]})).key
+            key = keys.mint(
+                OPERATOR_CALL, MintInput.parse({"scopes": ["read"], "namespaces": None})
+            ).key
             path = f"{address}/v1/namespaces/demo/trajectories"
             assert httpx.get(path, headers={"authorization": f"Bearer {key}"}).status_code == 200
             (line,) = exported("ray_collegium_calls_total{")

@@ -66,9 +66,10 @@ def served(environment, port, log):
             yield process
         finally:
             process.send_signal(signal.SIGTERM)
-            code = process.wait(120)
-            process.stdout.close()
+            rest, _ = process.communicate(timeout=120)
+            code = process.returncode
     assert code == 0, log.read_text()
+    assert rest == ""
 
 
 @pytest.fixture(scope="module")

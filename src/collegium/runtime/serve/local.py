@@ -39,7 +39,8 @@ def serving(config: ServeConfig) -> Iterator[str]:
             serve.run(build_service(config.service), name=_NAME, route_prefix="/")
             yield f"http://{config.host}:{config.port}"
         finally:
-            serve.shutdown()
+            # Only ours: on a cluster of others' their applications go on.
+            serve.delete(_NAME)
 
 
 def wait_for_signal() -> None:
