@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collegium.core import ConfigError, CorruptDataError
-from collegium.store.ledger import NewEvent
+from collegium.store.ledger import NewEvent, checkpoints
 from collegium.store.ledger.checkpoints import Checkpointer
 from collegium.store.ledger.findings import FindingKind as Kind
 from collegium.store.ledger.postgres import PostgresLedger
@@ -87,6 +87,14 @@ def test_an_empty_ledger_is_fine(database):
     verification = Verifier(database).run()
     assert verification.ok
     assert verification.vouched_to is None
+
+
+def test_many_events_are_signed_in_several_checkpoints(database, monkeypatch):
+    monkeypatch.setattr(checkpoints, "MAX_EVENTS", 8)
+    PostgresLedger(database).append_batch([new(i) for i in range(1, 21)])
+    info = Checkpointer(database).run()
+    assert (info.number, info.position, info.signed_now) == (3, 20, True)
+    assert Verifier(database).run().vouched_to == 20
 
 
 @pytest.mark.parametrize(
@@ -211,6 +219,18 @@ def test_history_written_anew_with_proper_chains_is_not_what_was_signed(ledger, 
         (Kind.REWRITTEN, "s1", 8),
     }
     assert verification.vouched_to is None
+
+
+def test_a_stream_written_anew_that_did_not_move_since_stays_in_doubt(ledger, tamper, database):
+    quiet = ledger.append(new(31).model_copy(update={"stream": "quiet"}))
+    Checkpointer(database).run()
+    ledger.append(new(32))
+    Checkpointer(database).run()
+    verification = tamper(
+        "update collegium.events set payload = '{\"n\":0}' where stream = 'quiet'", REHASH
+    )
+    assert [(f.kind, f.stream) for f in verification.findings] == [(Kind.REWRITTEN, "quiet")]
+    assert (verification.vouched_from, verification.vouched_to) == (quiet.position + 1, 32)
 
 
 def test_a_tampered_ledger_is_not_signed(ledger, tamper, database):

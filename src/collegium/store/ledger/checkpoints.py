@@ -27,7 +27,7 @@ from collegium.core import (
 from collegium.store import schema
 from collegium.store.database import Database
 from collegium.store.ledger.canonical import time_text
-from collegium.store.ledger.scan import Head, Scan, rows_after
+from collegium.store.ledger.scan import END, Head, Scan, rows_after
 from collegium.store.ledger.signing import KeyFolder, Signed, fingerprint, sign
 
 FORM = "collegium.checkpoint/1"
@@ -125,8 +125,8 @@ class Checkpointer:
         done = last.position if last else 0
         before = _heads_before(connection, done, until)
         scan = Scan(done, before)
-        reached = scan.feed(rows_after(connection, done), until)
-        if not reached or scan.gaps or scan.suspects:
+        scan.feed(rows_after(connection, done, until), END)
+        if scan.position != until or scan.gaps or scan.suspects:
             raise CorruptDataError(
                 f"events {done + 1} … {until} do not verify: nothing is signed; see "
                 "`collegium db verify`"

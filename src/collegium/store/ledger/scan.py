@@ -22,6 +22,8 @@ from collegium.core import UnavailableError
 
 ZERO = bytes(32)
 """Stands before the first event of a stream."""
+END = 2**63 - 1
+"""No position is beyond it."""
 MAX_SUSPECTS = 1000
 """Suspects kept for judging; of more, only the number is known."""
 
@@ -115,16 +117,20 @@ class Scan:
             self.suspects.append(suspect)
 
 
-def rows_after(connection: sa.Connection, position: int) -> Generator[memoryview, None, None]:
-    """Yield each event after `position` in PostgreSQL's binary form, by position.
+def rows_after(
+    connection: sa.Connection, position: int, until: int = END
+) -> Generator[memoryview, None, None]:
+    """Yield each event after `position`, up to `until`, in PostgreSQL's binary form, by position.
 
     This goes past the driver's own iterator, which takes as long for a row as checking it does.
+    Nothing else can be done on the connection before all rows are taken; if they are not, it is
+    given up.
     """
     driver: Any = connection.connection.driver_connection
     wire = driver.pgconn
     query = (
         f"copy (select {_COLUMNS} from collegium.events where position > {int(position)} "
-        "order by position) to stdout (format binary)"
+        f"and position <= {int(until)} order by position) to stdout (format binary)"
     )
     connection.execute(sa.select(1))  # so that the snapshot is that of the transaction
     _succeeded(wire.exec_(query.encode()), ExecStatus.COPY_OUT, driver)
@@ -139,11 +145,7 @@ def rows_after(connection: sa.Connection, position: int) -> Generator[memoryview
                 yield row
     finally:
         if size > 0:
-            driver.cancel_safe()
-            while get(0)[0] > 0:
-                pass
-            wire.get_result()
-            wire.get_result()
+            connection.invalidate()
     _succeeded(wire.get_result(), ExecStatus.COMMAND_OK, driver)
     wire.get_result()
 

@@ -17,11 +17,9 @@ from collegium.store.ledger.chain_of_checkpoints import CheckedCheckpoints
 from collegium.store.ledger.checkpoints import Checkpoint
 from collegium.store.ledger.findings import MAX_FINDINGS, Finding, FindingKind, Verification
 from collegium.store.ledger.judging import Judge
-from collegium.store.ledger.scan import Head, Scan, rows_after
+from collegium.store.ledger.scan import END, Head, Scan, rows_after
 from collegium.store.ledger.signing import KeyFolder
 from collegium.store.ledger.text_audit import audit_texts
-
-_END = 2**63 - 1
 
 
 class Verifier:
@@ -54,6 +52,7 @@ class _Pass:
         self._findings: list[Finding] = []
         self._scan = Scan()
         self._matched: Checkpoint | None = None
+        self._unmatched = 0
         head = connection.execute(sa.select(schema.ledger.c.id, schema.ledger.c.position)).one()
         self._ledger, self._head = head.id, head.position
         self._checkpoints = CheckedCheckpoints(connection, keys, self._ledger)
@@ -77,14 +76,15 @@ class _Pass:
             if not reached:
                 self._findings.append(self._cut_off(checkpoint))
                 break
-            if not differing:
+            if differing:
+                self._unmatched = checkpoint.position
+            else:
                 self._matched = checkpoint
             signed = checkpoint.position
         else:
-            self._scan.feed(rows, _END)
+            self._scan.feed(rows, END)
         if self._scan.position < self._head and signed <= self._scan.position:
             self._findings.append(self._behind_head())
-        rows.close()
 
     def _differing(self, checkpoint: Checkpoint) -> Iterator[Finding]:
         """Yield a finding for each stream that is not where the checkpoint says."""
@@ -164,14 +164,16 @@ class _Pass:
     def _vouched(self) -> tuple[int | None, int | None]:
         """Return the span from behind the last doubt to the newest checkpoint that holds.
 
-        Behind it, each event is linked to the next by the hashes as stored, up to heads that were
-        signed; so each is what was signed.
+        Behind it, each event is linked to the next of its stream by the hashes as stored, up to a
+        head that was signed; so each is what was signed. A checkpoint names the streams that moved
+        since the one before, so what one that does not hold covers stays in doubt.
         """
         if self._matched is None or self._scan.suspected > len(self._scan.suspects):
             return None, None
         last = self._matched.position
         doubts = [suspect.position for suspect in self._scan.suspects]
         doubts += [end for _, end in self._scan.gaps]
+        doubts.append(self._unmatched)
         first = max((doubt for doubt in doubts if doubt <= last), default=0) + 1
         return (first, last) if first <= last else (None, None)
 
