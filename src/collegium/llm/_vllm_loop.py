@@ -17,7 +17,7 @@ from collegium.core import CollegiumError, EngineError
 from collegium.llm.choices import ChoiceCursor
 from collegium.llm.protocol import EngineLostError
 
-_LINGER = 0.25
+_LINGER = 0.3
 """Share of a step's time for which the next one may wait."""
 
 
@@ -47,8 +47,8 @@ class Job:
 class EngineLoop:
     """Runs the engine that `create` makes, on a thread of its own."""
 
-    def __init__(self, create: Callable[[], Any]) -> None:
-        """Start the thread and wait until the engine is ready.
+    def __init__(self, create: Callable[[], Any], slots: int) -> None:
+        """Start the thread and wait until the engine, which steps `slots` jobs together, is ready.
 
         Raises:
             EngineError: The engine could not be created.
@@ -56,6 +56,7 @@ class EngineLoop:
         self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._jobs: dict[str, Job] = {}
         self._failure: Exception | None = None
+        self._slots = slots
         self._count = 0
         self._answered = 0
         self._step_s = 0.0
@@ -103,7 +104,8 @@ class EngineLoop:
         """Hand waiting jobs to the engine, sleeping while it is idle; False means close.
 
         Whoever just got an answer is likely to ask again at once. A job that misses the start of a
-        step waits for all of it, so the step waits a little for as many jobs as were answered.
+        step waits for all of it, so while slots are free the step waits a little for as many jobs
+        as were answered.
         """
         self._drop_cancelled(engine)
         deadline = time.monotonic() + _LINGER * self._step_s
@@ -120,7 +122,8 @@ class EngineLoop:
     def _patience_s(self, deadline: float) -> float | None:
         if not self._jobs:
             return None
-        return max(0.0, deadline - time.monotonic()) if self._answered > 0 else 0.0
+        waits = self._answered > 0 and len(self._jobs) < self._slots
+        return max(0.0, deadline - time.monotonic()) if waits else 0.0
 
     def _step(self, engine: Any) -> None:
         """Step all jobs together; hand out what is finished."""

@@ -44,7 +44,7 @@ class VllmEngine:
             raise InvalidInputError("`adapter` is merged, `lora` is per request: choose one")
         self.model = config.model
         checkpoint = find_checkpoint(config)
-        self._loop = EngineLoop(lambda: start_engine(config, checkpoint))
+        self._loop = EngineLoop(lambda: start_engine(config, checkpoint), config.max_num_seqs)
         self._encoder = RequestEncoder(config, checkpoint)
 
     async def complete(self, request: Request) -> Completion:
