@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collegium.service.keys import KeyService
     from collegium.service.keys.use_cases import KeyPage, MintedKey
     from collegium.service.operations import Call
+    from collegium.store.settings import DatabaseSettings
 
 app = typer.Typer(help="Keys: who may call a service.")
 
@@ -35,6 +36,7 @@ def mint(
     as_json: Json = False,
 ) -> None:
     """Make a key and show it, this once."""
+    settings = _settings()
     from collegium.core import InvalidInputError
     from collegium.service.keys.use_cases import MintInput
 
@@ -47,7 +49,7 @@ def mint(
         "calls_per_minute": calls_per_minute,
         "expires_in_days": expires_in_days,
     }
-    with _keys() as (keys, call):
+    with _keys(settings) as (keys, call):
         _show_minted(keys.mint(call, MintInput.parse(given)), as_json)
 
 
@@ -58,9 +60,10 @@ def list_keys(
     as_json: Json = False,
 ) -> None:
     """List the keys, without their secrets."""
+    settings = _settings()
     from collegium.service.keys.use_cases import ListKeysInput
 
-    with _keys() as (keys, call):
+    with _keys(settings) as (keys, call):
         page = keys.page(call, ListKeysInput.parse({"after": after, "limit": limit}))
     if as_json:
         print(page.model_dump_json(indent=1))
@@ -79,9 +82,10 @@ def rotate(
     as_json: Json = False,
 ) -> None:
     """Give a key a new secret and show it, this once."""
+    settings = _settings()
     from collegium.service.keys.use_cases import RotateInput
 
-    with _keys() as (keys, call):
+    with _keys(settings) as (keys, call):
         given = RotateInput.parse({"key_id": key_id, "grace_s": grace_s})
         _show_minted(keys.rotate(call, given), as_json)
 
@@ -89,20 +93,27 @@ def rotate(
 @app.command()
 def revoke(key_id: KeyId, as_json: Json = False) -> None:
     """End a key for good; services refuse it within a minute."""
+    settings = _settings()
     from collegium.service.keys.use_cases import RevokeInput
 
-    with _keys() as (keys, call):
+    with _keys(settings) as (keys, call):
         info = keys.revoke(call, RevokeInput.parse({"key_id": key_id}))
     print(info.model_dump_json(indent=1) if as_json else f"{info.key_id} is revoked")
 
 
-@contextlib.contextmanager
-def _keys() -> "Iterator[tuple[KeyService, Call]]":
-    from collegium.service.keys.use_cases import OPERATOR, operator_keys
-    from collegium.service.operations import Call
+def _settings() -> "DatabaseSettings":
+    """Return where the database is, and first of all say so if its packages are missing."""
     from collegium.store.settings import DatabaseSettings
 
-    with operator_keys(DatabaseSettings.from_environment()) as keys:
+    return DatabaseSettings.from_environment()
+
+
+@contextlib.contextmanager
+def _keys(settings: "DatabaseSettings") -> "Iterator[tuple[KeyService, Call]]":
+    from collegium.service.keys.use_cases import OPERATOR, operator_keys
+    from collegium.service.operations import Call
+
+    with operator_keys(settings) as keys:
         yield keys, Call(OPERATOR, "command line")
 
 

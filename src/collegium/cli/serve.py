@@ -29,13 +29,13 @@ def serve(
     from collegium.runtime.serve.configs import ServeConfig
     from collegium.service.extras import require_serve
 
+    require_serve()
     flags = {"host": host, "port": port}
     given = [f"{name}={value}" for name, value in flags.items() if value is not None]
     settings = load(ServeConfig, config or [], [*(overrides or []), *given])
     if dry_run:
         print(settings.model_dump_json(indent=1) if as_json else dump_yaml(settings))
         return
-    require_serve()
     if stdio:
         _serve_stdio(settings)
     else:
