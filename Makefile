@@ -55,6 +55,7 @@ $(PARITY): $(INSTALLED)
 demo: $(INSTALLED)
 	.venv/bin/python pipelines/build_memory.py configs/demo/build_memory.yaml --run $(DEMO)/memory
 	.venv/bin/python pipelines/evaluate_agents.py configs/demo/evaluate_agents.yaml --run $(DEMO)/evaluation
+	.venv/bin/collegium report publish $(DEMO)/evaluation
 	@echo 'report: $(DEMO)/evaluation/report.html'
 
 test: $(PARITY)
@@ -72,6 +73,7 @@ lint: $(INSTALLED)
 bench: $(PARITY)
 	.venv/bin/collegium bench household
 	.venv/bin/collegium bench rollouts
+	.venv/bin/collegium bench ledger
 
 parity: $(PARITY)
 	.venv/bin/python -m collegium.environments.household.parity tests/golden/household_parity.jsonl
