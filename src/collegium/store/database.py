@@ -8,8 +8,9 @@ errors that say what to do (`store.failures`).
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, cast
 
+import psycopg
 import sqlalchemy as sa
 
 from collegium.core import ConfigError
@@ -108,6 +109,22 @@ class Database:
         return f"{found}: run `collegium db upgrade` (a backup first: `collegium db backup FILE`)"
 
     _closing: Any
+
+
+@contextmanager
+def driver_cursor(connection: sa.Connection) -> Iterator[psycopg.Cursor[Any]]:
+    """Lend the driver's own cursor: for a statement that takes less time than SQLAlchemy's part.
+
+    It works in the connection's transaction.
+    """
+    driver: psycopg.Connection[Any] = cast(Any, connection.connection.driver_connection)
+    try:
+        with driver.cursor() as cursor:
+            yield cursor
+    except psycopg.OperationalError:
+        if driver.closed:
+            connection.invalidate()
+        raise
 
 
 def _close(engine: sa.Engine, server: EmbeddedServer | None) -> None:

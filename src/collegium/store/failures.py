@@ -4,13 +4,21 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import sqlalchemy as sa
 
-from collegium.core import CollegiumError, ConfigError, ConflictError, UnavailableError
+from collegium.core import (
+    CollegiumError,
+    ConfigError,
+    ConflictError,
+    CorruptDataError,
+    UnavailableError,
+)
 from collegium.store.settings import DatabaseSettings
 
 KEY_REUSED = "CL001"
 WRONG_VERSION = "CL002"
+EVENT_MISSING = "CL003"
 _CONFLICTS = (KEY_REUSED, WRONG_VERSION)
 # A connection that fails has a message and no code.
 _NO_DATABASE = re.compile(r'database ".*" does not exist')
@@ -22,8 +30,9 @@ def explained(settings: DatabaseSettings) -> Iterator[None]:
     """Turn failures of the server within the block into errors of our tree."""
     try:
         yield
-    except sa.exc.DBAPIError as error:
-        ours = _explain(error, settings)
+    except (sa.exc.DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        ours = _explain(cause, settings)
         if ours is None:
             raise
         raise ours from error
@@ -31,13 +40,15 @@ def explained(settings: DatabaseSettings) -> Iterator[None]:
         raise UnavailableError(f"{settings.server_name()}: no connection became free") from error
 
 
-def _explain(error: sa.exc.DBAPIError, settings: DatabaseSettings) -> CollegiumError | None:
+def _explain(error: BaseException | None, settings: DatabaseSettings) -> CollegiumError | None:
     """Return our error; None for a statement that is simply wrong, which is a bug."""
-    state = getattr(error.orig, "sqlstate", None) or ""
+    state = getattr(error, "sqlstate", None) or ""
     server = settings.server_name()
-    message = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else "no reason"
+    message = (str(error).strip() or "no reason").splitlines()[0]
     if state in _CONFLICTS:
         return ConflictError(message)
+    if state == EVENT_MISSING:
+        return CorruptDataError(f"{message}; see `collegium db verify`")
     if state in _TRY_AGAIN:
         return UnavailableError(f"{server}: this transaction {_TRY_AGAIN[state]}; do it again")
     if state == "53100" or "No space left" in message:
@@ -51,15 +62,15 @@ def _explain(error: sa.exc.DBAPIError, settings: DatabaseSettings) -> CollegiumE
         return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
     if state == "3D000" or _NO_DATABASE.search(message):
         return ConfigError(f"{server}: {message}; create it with `createdb`")
-    if error.connection_invalidated or _is_gone(error, state):
+    if _is_gone(error, state):
         return UnavailableError(f"{server} cannot be reached: {message}. {_remedy(settings)}")
     return None
 
 
-def _is_gone(error: sa.exc.DBAPIError, state: str) -> bool:
+def _is_gone(error: BaseException | None, state: str) -> bool:
     """Return whether there is no connection, or the server is about to close it."""
     if not state:
-        return isinstance(error, sa.exc.OperationalError)
+        return isinstance(error, psycopg.OperationalError)
     return state.startswith(("08", "57P"))
 
 

@@ -36,8 +36,7 @@ streams = sa.Table(
     metadata,
     sa.Column("stream", sa.Text, primary_key=True),
     _given("version", sa.BigInteger),
-    _given("hash", BYTEA()),
-    comment="the head of each stream; its row lock serialises the stream's writers",
+    comment="where each stream stands; its row lock serialises the stream's writers",
     postgresql_with={"fillfactor": 50},
 )
 

@@ -145,3 +145,17 @@ def test_a_ledger_pickles_as_settings(ledger):
     other = pickle.loads(pickle.dumps(ledger))
     assert other.position() == 1
     other.database.close()
+
+
+def test_appending_never_scans_a_table(ledger, database):
+    """A session keeps the plans it made while the tables were small."""
+    for number in range(300):
+        ledger.append(new(str(number), stream=f"entity/{number % 7}"))
+    ledger.append_batch([new(str(number), stream=f"entity/{number}") for number in range(300)])
+    with database.autocommit() as connection:
+        connection.exec_driver_sql("select pg_stat_force_next_flush()")
+        scans = connection.exec_driver_sql(
+            "select relname, seq_scan from pg_stat_user_tables "
+            "where relname in ('events', 'streams', 'texts')"
+        )
+        assert all(count < 20 for _, count in scans)

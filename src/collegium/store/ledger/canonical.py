@@ -57,7 +57,7 @@ def time_text(at: datetime) -> str:
     """Return the canonical text of a time; raises InvalidInputError if it has no time zone."""
     if at.tzinfo is None:
         raise InvalidInputError(f"{at.isoformat()}: a time needs a time zone")
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def _plain(value: Any, place: str, depth: int) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, field_validator
@@ -63,7 +63,7 @@ class NewEvent(Record):
         return value
 
 
-class Event(Record):
+class Event(NamedTuple):
     """An event as stored, its payload in the newest form that the reader knows."""
 
     id: UUID

@@ -5,13 +5,13 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, LiteralString
 
 import sqlalchemy as sa
 
 from collegium.core import Clock, InvalidInputError, NotFoundError, SystemClock, uuid7
 from collegium.store import schema
-from collegium.store.database import Database
+from collegium.store.database import Database, driver_cursor
 from collegium.store.ledger.canonical import canonical_payload, read_payload, time_text
 from collegium.store.ledger.events import Event, NewEvent
 from collegium.store.ledger.protocol import MAX_BATCH
@@ -23,7 +23,12 @@ TEXTS_ERASED = "texts.erased"
 Entropy = Callable[[int], bytes]
 """Gives that many bytes nobody can guess."""
 
-_APPEND = "select * from collegium.ledger_append(%s::jsonb, %s::timestamptz)"
+_APPEND = (
+    "select * from collegium.ledger_append(%s, %s, %s, %s::uuid, %s, %s, %s, %s::timestamptz, "
+    "%s, %s::jsonb, %s)"
+)
+_APPEND_BATCH = "select * from collegium.ledger_append_batch(%s::jsonb, %s)"
+_COLUMNS = schema.events.columns.keys()
 _SALT = 32
 
 
@@ -45,9 +50,11 @@ class PostgresLedger:
 
     def append(self, event: NewEvent, expected_version: int | None = None) -> Event:
         """See `Ledger.append`."""
-        entries = [self._entry(event, expected_version)]
+        entry = self._entry(event)
+        stream, *rest = entry.values()
+        arguments = (stream, expected_version, *rest[:-1], _json(rest[-1]))
         with self.database.autocommit() as connection:
-            return self._append(connection, entries)[0]
+            return self._called(connection, _APPEND, arguments)[0]
 
     def append_batch(self, events: Sequence[NewEvent]) -> list[Event]:
         """See `Ledger.append_batch`."""
@@ -61,7 +68,8 @@ class PostgresLedger:
         """
         if len(events) > MAX_BATCH:
             raise InvalidInputError(f"{len(events)} events in a batch, at most {MAX_BATCH}")
-        return self._append(connection, [self._entry(event, None) for event in events])
+        entries = [self._entry(event) for event in events]
+        return self._called(connection, _APPEND_BATCH, (_json(entries),)) if entries else []
 
     def read(self, after: int, limit: int = MAX_BATCH) -> list[Event]:
         """See `Ledger.read`."""
@@ -151,45 +159,58 @@ class PostgresLedger:
             idempotency_key=f"{position}:{','.join(fields)}",
         )
 
-    def _entry(self, event: NewEvent, expected_version: int | None) -> dict[str, Any]:
+    def _entry(self, event: NewEvent) -> dict[str, Any]:
+        """Return the arguments of the server's functions, in their order."""
         salted = {field: (self._entropy(_SALT), text) for field, text in event.texts.items()}
         commitments = {field: commitment(*one) for field, one in salted.items()}
         return {
             "stream": event.stream,
-            "expected_version": expected_version,
             "idempotency_key": event.idempotency_key,
             "id": str(uuid7(self._clock.now(), self._entropy(10))),
             "type": event.type,
             "schema_version": event.schema_version,
             "payload": canonical_payload(event.payload),
             "observed_at": time_text(event.observed_at),
-            "commitments": canonical_payload(commitments),
+            "commitments": canonical_payload(commitments) if commitments else "{}",
             "texts": {f: {"salt": salt.hex(), "text": text} for f, (salt, text) in salted.items()},
         }
 
-    def _append(self, connection: sa.Connection, entries: list[dict[str, Any]]) -> list[Event]:
-        parameters = (json.dumps(entries, ensure_ascii=False), self._clock.now())
-        rows = connection.exec_driver_sql(_APPEND, parameters)
-        return [self._event(row._mapping) for row in rows]
+    def _called(
+        self, connection: sa.Connection, call: LiteralString, arguments: tuple[Any, ...]
+    ) -> list[Event]:
+        """Call one of the server's functions, with the time as the last argument."""
+        with driver_cursor(connection) as cursor:
+            rows = cursor.execute(call, (*arguments, self._clock.now())).fetchall()
+        return [self._event(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
     def _events(self, connection: sa.Connection, query: sa.Select[Any], limit: int) -> list[Event]:
         if not 1 <= limit <= MAX_BATCH:
             raise InvalidInputError(f"limit {limit}: expected 1 … {MAX_BATCH}")
-        return [self._event(row._mapping) for row in connection.execute(query.limit(limit))]
+        return [self._event(row._asdict()) for row in connection.execute(query.limit(limit))]
 
-    def _event(self, row: Mapping[Any, Any]) -> Event:
-        payload = read_payload(row["payload"])
-        version, payload = self._upcasters.upcast(row["type"], row["schema_version"], payload)
-        read = {
-            "schema_version": version,
-            "payload": payload,
-            "commitments": read_payload(row["commitments"]),
-            "observed_at": row["observed_at"].astimezone(UTC),
-            "recorded_at": row["recorded_at"].astimezone(UTC),
-            "hash": bytes(row["hash"]),
-        }
-        # Rows were validated when they were appended; validating again would double the cost.
-        return Event.model_construct(**{**row, **read})
+    def _event(self, row: Mapping[str, Any]) -> Event:
+        version, payload = self._upcasters.upcast(
+            row["type"], row["schema_version"], read_payload(row["payload"])
+        )
+        committed = row["commitments"]
+        return Event(
+            id=row["id"],
+            position=row["position"],
+            stream=row["stream"],
+            version=row["version"],
+            type=row["type"],
+            schema_version=version,
+            payload=payload,
+            observed_at=row["observed_at"].astimezone(UTC),
+            recorded_at=row["recorded_at"].astimezone(UTC),
+            idempotency_key=row["idempotency_key"],
+            commitments=read_payload(committed) if committed != "{}" else {},
+            hash=bytes(row["hash"]),
+        )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def commitment(salt: bytes, text: str) -> str:

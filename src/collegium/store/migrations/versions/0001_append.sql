@@ -1,115 +1,110 @@
--- Appends events in one round trip: the whole of a transaction, or a part of the caller's.
+-- Appending to the ledger: the whole of a transaction in one round trip, or a part of the caller's.
 --
--- entries: a JSON array of {stream, expected_version, idempotency_key, id, type, schema_version,
--- payload, observed_at, commitments, texts}; payload and commitments are canonical JSON texts,
--- texts maps a field to {salt (hex), text}. Returns one row for each entry, in their order.
+-- new_payload and new_commitments are canonical JSON texts; new_texts maps a field to {salt (hex),
+-- text}. Returns the event, or the first one that was appended under the same key.
 --
--- Locks: the heads of all streams in sorted order, then the ledger's one head, which is held until
--- the commit: so positions are given out in the order of commits, and a reader who has seen
--- position n will never find a smaller one later.
+-- Locks: the row of the stream, then the ledger's one row, which is held until the commit: so
+-- positions are given out in the order of commits, and a reader who has seen position n will never
+-- find a smaller one later.
 --
--- Raises CL001 (an idempotency key was used for other content) and CL002 (another version).
-create function collegium.ledger_append(entries jsonb, at timestamptz)
-returns setof collegium.events
+-- Raises CL001 (the idempotency key was used for other content), CL002 (another version) and CL003
+-- (the event before is not there).
+create function collegium.ledger_append(
+    new_stream text, expected_version bigint, new_key text, new_id uuid, new_type text,
+    new_schema_version integer, new_payload text, new_observed_at timestamptz,
+    new_commitments text, new_texts jsonb, at timestamptz
+) returns collegium.events
 language plpgsql
--- A session keeps its plans, and those made while the tables were small would scan them for ever.
-set enable_seqscan = off
 as $$
 declare
-    entry record;
-    head collegium.streams;
-    found_event collegium.events;
     event collegium.events;
-    last_position bigint;
-    ledger_time timestamptz;
-    item record;
+    first_event collegium.events;
+    previous bytea := '\x0000000000000000000000000000000000000000000000000000000000000000';
 begin
-    if jsonb_array_length(entries) > 1 then
-        for entry in
-            select distinct e ->> 'stream' collate "C" as stream
-            from jsonb_array_elements(entries) e order by 1
-        loop
-            perform collegium.ledger_lock(entry.stream);
-        end loop;
-    end if;
+    insert into collegium.streams as s values (new_stream, 1)
+    on conflict (stream) do update set version = s.version + 1
+    returning s.version into event.version;
 
-    for entry in
-        select * from jsonb_to_recordset(entries) as e (
-            stream text, expected_version bigint, idempotency_key text, id uuid, type text,
-            schema_version integer, payload text, observed_at timestamptz, commitments text,
-            texts jsonb
-        )
-    loop
-        head := collegium.ledger_lock(entry.stream);
-        select * into found_event from collegium.events e
-        where e.stream = entry.stream and e.idempotency_key = entry.idempotency_key;
-        if found then
-            if not collegium.ledger_same(
-                found_event, entry.type, entry.schema_version, entry.payload, entry.texts
-            ) then
-                raise exception 'stream % has event % under the idempotency key %, with other content',
-                    entry.stream, found_event.version, entry.idempotency_key
-                    using errcode = 'CL001';
-            end if;
-            return next found_event;
-            continue;
-        end if;
-
-        if head.version <> entry.expected_version then
+    if event.version - 1 <> expected_version then
+        first_event := collegium.ledger_first(
+            new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
+        );
+        if first_event.position is null then
             raise exception 'stream % is at version %, not at the expected %',
-                entry.stream, head.version, entry.expected_version
-                using errcode = 'CL002';
+                new_stream, event.version - 1, expected_version using errcode = 'CL002';
         end if;
-        if last_position is null then
-            select l.position, greatest(l.recorded_at, at) into last_position, ledger_time
-            from collegium.ledger l for update;
-        end if;
-
-        last_position := last_position + 1;
-        event.position := last_position;
-        event.version := head.version + 1;
-        event.id := entry.id;
-        event.observed_at := entry.observed_at;
-        event.recorded_at := ledger_time;
-        event.schema_version := entry.schema_version;
-        event.stream := entry.stream;
-        event.type := entry.type;
-        event.idempotency_key := entry.idempotency_key;
-        event.payload := entry.payload;
-        event.commitments := entry.commitments;
-        event.hash := sha256(head.hash || collegium.ledger_frame(event));
-        insert into collegium.events select event.*;
-        update collegium.streams s set version = event.version, hash = event.hash
-        where s.stream = event.stream;
-        for item in select * from jsonb_each(entry.texts)
-        loop
-            insert into collegium.texts
-            values (event.position, item.key, decode(item.value ->> 'salt', 'hex'),
-                    item.value ->> 'text');
-        end loop;
-        return next event;
-    end loop;
-
-    if last_position is not null then
-        update collegium.ledger set position = last_position, recorded_at = ledger_time;
+        update collegium.streams s set version = s.version - 1 where s.stream = new_stream;
+        return first_event;
     end if;
+    if event.version > 1 then
+        select e.hash into previous from collegium.events e
+        where e.stream = new_stream and e.version = event.version - 1;
+        if not found then
+            raise exception 'stream % is at version %, but that event is missing',
+                new_stream, event.version - 1 using errcode = 'CL003';
+        end if;
+    end if;
+
+    update collegium.ledger l
+    set position = l.position + 1, recorded_at = greatest(l.recorded_at, at)
+    returning l.position, l.recorded_at into event.position, event.recorded_at;
+    event.id := new_id;
+    event.observed_at := new_observed_at;
+    event.schema_version := new_schema_version;
+    event.stream := new_stream;
+    event.type := new_type;
+    event.idempotency_key := new_key;
+    event.payload := new_payload;
+    event.commitments := new_commitments;
+    event.hash := sha256(previous || collegium.ledger_frame(event));
+    insert into collegium.events values (
+        event.position, event.version, event.id, event.observed_at, event.recorded_at,
+        event.schema_version, event.stream, event.type, event.idempotency_key, event.payload,
+        event.commitments, event.hash
+    ) on conflict (stream, idempotency_key) do nothing;
+    if not found then
+        update collegium.streams s set version = s.version - 1 where s.stream = new_stream;
+        update collegium.ledger l set position = l.position - 1;
+        return collegium.ledger_first(
+            new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
+        );
+    end if;
+    if new_commitments <> '{}' then
+        insert into collegium.texts
+        select event.position, t.key, decode(t.value ->> 'salt', 'hex'), t.value ->> 'text'
+        from jsonb_each(new_texts) t;
+    end if;
+    return event;
 end
 $$;
 
--- Locks the head of a stream, which is made if it is new, and returns it.
-create function collegium.ledger_lock(name text) returns collegium.streams
+-- Appends several events, in their order; entries is a JSON array of {stream,
+-- idempotency_key, id, type, schema_version, payload, observed_at, commitments, texts}. The rows of
+-- all streams are locked first, in sorted order, so that two batches never wait for each other.
+create function collegium.ledger_append_batch(entries jsonb, at timestamptz)
+returns setof collegium.events
 language plpgsql
 as $$
 declare
-    head collegium.streams;
+    entry record;
+    event collegium.events;
 begin
-    select * into head from collegium.streams s where s.stream = name for update;
-    if not found then
-        insert into collegium.streams values (name, 0, decode(repeat('00', 32), 'hex'))
-        on conflict do nothing;
-        select * into strict head from collegium.streams s where s.stream = name for update;
-    end if;
-    return head;
+    insert into collegium.streams as s
+    select distinct e ->> 'stream' collate "C", 0 from jsonb_array_elements(entries) e order by 1
+    on conflict (stream) do update set version = s.version;
+
+    for entry in
+        select * from jsonb_to_recordset(entries) as e (
+            stream text, idempotency_key text, id uuid, type text, schema_version integer,
+            payload text, observed_at timestamptz, commitments text, texts jsonb
+        )
+    loop
+        event := collegium.ledger_append(
+            entry.stream, null, entry.idempotency_key, entry.id, entry.type, entry.schema_version,
+            entry.payload, entry.observed_at, entry.commitments, entry.texts, at
+        );
+        return next event;
+    end loop;
 end
 $$;
 
@@ -131,21 +126,32 @@ as $$
         || int4send(octet_length(e.commitments)) || textsend(e.commitments)
 $$;
 
--- Whether an entry repeats the event: the same type, payload and texts. Times are no content (a
--- retry comes later), and a text that was erased since is not compared.
-create function collegium.ledger_same(
-    e collegium.events, type text, schema_version integer, payload text, texts jsonb
-) returns boolean
-language sql stable
+-- The event that was appended under a key, null if there is none; CL001 if it is another one. Times
+-- are no content (a retry comes later), and a text that was erased since is not compared.
+create function collegium.ledger_first(
+    new_stream text, new_key text, new_type text, new_schema_version integer, new_payload text,
+    new_texts jsonb
+) returns collegium.events
+language plpgsql
 as $$
-    select e.type = ledger_same.type
-        and e.schema_version = ledger_same.schema_version
-        and e.payload = ledger_same.payload
-        and array(select jsonb_object_keys(e.commitments::jsonb) order by 1)
-            = array(select jsonb_object_keys(ledger_same.texts) order by 1)
-        and not exists (
+declare
+    event collegium.events;
+begin
+    select * into event from collegium.events e
+    where e.stream = new_stream and e.idempotency_key = new_key;
+    if event.type <> new_type
+        or event.schema_version <> new_schema_version
+        or event.payload <> new_payload
+        or array(select jsonb_object_keys(event.commitments::jsonb) order by 1)
+            <> array(select jsonb_object_keys(new_texts) order by 1)
+        or exists (
             select from collegium.texts t
-            where t.position = e.position
-                and t.text <> ledger_same.texts -> t.field ->> 'text'
+            where t.position = event.position and t.text <> new_texts -> t.field ->> 'text'
         )
+    then
+        raise exception 'stream % has event % under the idempotency key %, with other content',
+            new_stream, event.version, new_key using errcode = 'CL001';
+    end if;
+    return event;
+end
 $$;

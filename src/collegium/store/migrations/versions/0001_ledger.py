@@ -51,8 +51,7 @@ def _heads() -> None:
         "streams",
         sa.Column("stream", sa.Text, primary_key=True),
         _given("version", sa.BigInteger),
-        _given("hash", BYTEA()),
-        comment="the head of each stream; its row lock serialises the stream's writers",
+        comment="where each stream stands; its row lock serialises the stream's writers",
         postgresql_with={"fillfactor": 50},
         schema=_SCHEMA,
     )
