@@ -11,14 +11,12 @@ from collegium.core import (
     CollegiumError,
     ConfigError,
     ConflictError,
-    CorruptDataError,
     UnavailableError,
 )
 from collegium.store.settings import DatabaseSettings
 
 KEY_REUSED = "CL001"
 WRONG_VERSION = "CL002"
-EVENT_MISSING = "CL003"
 _CONFLICTS = (KEY_REUSED, WRONG_VERSION)
 # A connection that fails has a message and no code.
 _NO_DATABASE = re.compile(r'database ".*" does not exist')
@@ -47,8 +45,6 @@ def _explain(error: BaseException | None, settings: DatabaseSettings) -> Collegi
     message = (str(error).strip() or "no reason").splitlines()[0]
     if state in _CONFLICTS:
         return ConflictError(message)
-    if state == EVENT_MISSING:
-        return CorruptDataError(f"{message}; see `collegium db verify`")
     if state in _TRY_AGAIN:
         return UnavailableError(f"{server}: this transaction {_TRY_AGAIN[state]}; do it again")
     if state == "53100" or "No space left" in message:

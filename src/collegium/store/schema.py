@@ -27,17 +27,8 @@ ledger = sa.Table(
     _given("position", sa.BigInteger),
     _given("recorded_at", _Time),
     sa.CheckConstraint("single", name="one_row"),
-    comment="one row: the head, locked late by each append, so that positions have no gaps",
+    comment="one row: the head, locked by each append, so that positions have no gaps",
     postgresql_with={"fillfactor": 10},
-)
-
-streams = sa.Table(
-    "streams",
-    metadata,
-    sa.Column("stream", sa.Text, primary_key=True),
-    _given("version", sa.BigInteger),
-    comment="where each stream stands; its row lock serialises the stream's writers",
-    postgresql_with={"fillfactor": 50},
 )
 
 events = sa.Table(

@@ -8,7 +8,7 @@ Figures:
     append_commit_ms, bare_commit_ms: medians of one append, and of one row inserted and committed.
     append_commit_ratio: their ratio. The two take turns in one run, as disks change their mind, and
         go the same way to the server: a pooled connection and the driver's own cursor.
-    verify_events_per_s: events a second verified with chains, checkpoint, heads and texts.
+    verify_events_per_s: events a second verified with chains, checkpoint, head and texts.
 """
 
 import shutil

@@ -28,7 +28,7 @@ class FindingKind(StrEnum):
     CHECKPOINT = "checkpoint"
     """A checkpoint is altered, missing or not signed by the key."""
     HEAD = "head"
-    """The row that says where a stream, or the ledger, stands is wrong."""
+    """The row that says where the ledger stands is wrong."""
     TEXT = "text"
     """A personal text is altered, missing, or there although it was erased."""
 

@@ -1,4 +1,4 @@
-"""Verifying a whole ledger: chains, checkpoints, anchor, heads and personal texts.
+"""Verifying a whole ledger: chains, checkpoints, anchor, head and personal texts.
 
 Everything is computed here, from bytes that the database hands over in one snapshot; nothing that
 the database says about itself is believed. What is signed by a checkpoint is vouched for; what
@@ -61,7 +61,7 @@ class _Pass:
         self._findings += self._checkpoints.findings
         self._scan_all()
         self._findings += Judge(self._connection, self._scan).findings()
-        self._findings += self._of_heads()
+        self._findings += self._of_head()
         self._findings += audit_texts(self._connection)
 
     def _scan_all(self) -> None:
@@ -127,24 +127,13 @@ class _Pass:
             last_position=self._head,
         )
 
-    def _of_heads(self) -> Iterator[Finding]:
+    def _of_head(self) -> Iterator[Finding]:
         if self._head < self._scan.position:
             yield Finding(
                 kind=FindingKind.HEAD,
                 detail=f"the ledger's head is at {self._head}, its last event at "
                 f"{self._scan.position}",
             )
-        rows = self._connection.execute(sa.select(schema.streams))
-        stored = {row.stream.encode(): row.version for row in rows if row.version}
-        for stream in sorted(stored.keys() | self._scan.heads.keys()):
-            says, (found, _) = stored.get(stream, 0), self._scan.heads.get(stream, (0, b""))
-            if says != found:
-                name = stream.decode()
-                yield Finding(
-                    kind=FindingKind.HEAD,
-                    detail=f"{name} is said to be at version {says}, its last event is {found}",
-                    stream=name,
-                )
 
     def report(self, seconds: float) -> Verification:
         first, last = self._vouched()

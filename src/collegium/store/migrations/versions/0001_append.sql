@@ -3,12 +3,11 @@
 -- new_payload and new_commitments are canonical JSON texts; new_texts maps a field to {salt (hex),
 -- text}. Returns the event, or the first one that was appended under the same key.
 --
--- Locks: the row of the stream, then the ledger's one row, which is held until the commit: so
--- positions are given out in the order of commits, and a reader who has seen position n will never
--- find a smaller one later.
+-- The ledger's one row is locked first and until the commit. So positions are given out in the order
+-- of commits, and a reader who has seen position n will never find a smaller one later; and what is
+-- read of the stream afterwards is what it stays at. There being one lock, nobody waits in a circle.
 --
--- Raises CL001 (the idempotency key was used for other content), CL002 (another version) and CL003
--- (the event before is not there).
+-- Raises CL001 (the idempotency key was used for other content) and CL002 (another version).
 create function collegium.ledger_append(
     new_stream text, expected_version bigint, new_key text, new_id uuid, new_type text,
     new_schema_version integer, new_payload text, new_observed_at timestamptz,
@@ -19,35 +18,31 @@ as $$
 declare
     event collegium.events;
     first_event collegium.events;
-    previous bytea := '\x0000000000000000000000000000000000000000000000000000000000000000';
+    previous bytea;
 begin
-    insert into collegium.streams as s values (new_stream, 1)
-    on conflict (stream) do update set version = s.version + 1
-    returning s.version into event.version;
+    update collegium.ledger l
+    set position = l.position + 1, recorded_at = greatest(l.recorded_at, at)
+    returning l.position, l.recorded_at into event.position, event.recorded_at;
 
-    if event.version - 1 <> expected_version then
+    select e.version, e.hash into event.version, previous from collegium.events e
+    where e.stream = new_stream order by e.version desc limit 1;
+    if not found then
+        event.version := 0;
+        previous := '\x0000000000000000000000000000000000000000000000000000000000000000';
+    end if;
+    if event.version <> expected_version then
         first_event := collegium.ledger_first(
             new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
         );
         if first_event.position is null then
             raise exception 'stream % is at version %, not at the expected %',
-                new_stream, event.version - 1, expected_version using errcode = 'CL002';
+                new_stream, event.version, expected_version using errcode = 'CL002';
         end if;
-        update collegium.streams s set version = s.version - 1 where s.stream = new_stream;
+        update collegium.ledger l set position = l.position - 1;
         return first_event;
     end if;
-    if event.version > 1 then
-        select e.hash into previous from collegium.events e
-        where e.stream = new_stream and e.version = event.version - 1;
-        if not found then
-            raise exception 'stream % is at version %, but that event is missing',
-                new_stream, event.version - 1 using errcode = 'CL003';
-        end if;
-    end if;
 
-    update collegium.ledger l
-    set position = l.position + 1, recorded_at = greatest(l.recorded_at, at)
-    returning l.position, l.recorded_at into event.position, event.recorded_at;
+    event.version := event.version + 1;
     event.id := new_id;
     event.observed_at := new_observed_at;
     event.schema_version := new_schema_version;
@@ -63,7 +58,6 @@ begin
         event.commitments, event.hash
     ) on conflict (stream, idempotency_key) do nothing;
     if not found then
-        update collegium.streams s set version = s.version - 1 where s.stream = new_stream;
         update collegium.ledger l set position = l.position - 1;
         return collegium.ledger_first(
             new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
@@ -79,8 +73,7 @@ end
 $$;
 
 -- Appends several events, in their order; entries is a JSON array of {stream,
--- idempotency_key, id, type, schema_version, payload, observed_at, commitments, texts}. The rows of
--- all streams are locked first, in sorted order, so that two batches never wait for each other.
+-- idempotency_key, id, type, schema_version, payload, observed_at, commitments, texts}.
 create function collegium.ledger_append_batch(entries jsonb, at timestamptz)
 returns setof collegium.events
 language plpgsql
@@ -89,10 +82,6 @@ declare
     entry record;
     event collegium.events;
 begin
-    insert into collegium.streams as s
-    select distinct e ->> 'stream' collate "C", 0 from jsonb_array_elements(entries) e order by 1
-    on conflict (stream) do update set version = s.version;
-
     for entry in
         select * from jsonb_to_recordset(entries) as e (
             stream text, idempotency_key text, id uuid, type text, schema_version integer,

@@ -1,4 +1,4 @@
-"""The ledger: events, stream heads, erasable texts, checkpoints, read models."""
+"""The ledger: events, its head, erasable texts, checkpoints, read models."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _HEAD = f"insert into {_SCHEMA}.ledger values (true, gen_random_uuid(), 0, '-inf
 
 def upgrade() -> None:
     """Create everything, and the head at position 0."""
-    _heads()
+    _head()
     _events()
     _texts()
     _checkpoints()
@@ -35,7 +35,7 @@ def _given(name: str, kind: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[
     return sa.Column(name, kind, nullable=False)
 
 
-def _heads() -> None:
+def _head() -> None:
     op.create_table(
         "ledger",
         sa.Column("single", sa.Boolean, primary_key=True),
@@ -43,16 +43,8 @@ def _heads() -> None:
         _given("position", sa.BigInteger),
         _given("recorded_at", _TIME),
         sa.CheckConstraint("single", name="one_row"),
-        comment="one row: the head, locked late by each append, so that positions have no gaps",
+        comment="one row: the head, locked by each append, so that positions have no gaps",
         postgresql_with={"fillfactor": 10},
-        schema=_SCHEMA,
-    )
-    op.create_table(
-        "streams",
-        sa.Column("stream", sa.Text, primary_key=True),
-        _given("version", sa.BigInteger),
-        comment="where each stream stands; its row lock serialises the stream's writers",
-        postgresql_with={"fillfactor": 50},
         schema=_SCHEMA,
     )
 
