@@ -5,12 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from scratch_databases import fresh_database, scratch_server
 
 from collegium.environments.household import unpack_games
 from collegium.store.database import Database
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.settings import DatabaseSettings
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    """A command run in a test sends logs to that test's captured stream, which is closed later."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -121,6 +121,7 @@ def test_a_killed_server_loses_nothing_that_it_acknowledged(settings, tmp_path):
     database = Database.open(settings)
     follower = Follower(PostgresLedger(database))
     with writers(settings, tmp_path) as (_, files):
+        follower.until(lambda: all(file.exists() and file.stat().st_size for file in files))
         for more in (200, 600):
             follower.until(lambda more=more: len(follower.seen) > more)
             kill_server(settings)
