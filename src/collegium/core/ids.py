@@ -12,17 +12,15 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-_ENCODER = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-)
-
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def canonical_json(value: Json | BaseModel) -> str:
     """Return the one canonical JSON text of `value`; raises ValueError on NaN or infinity."""
     data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return _ENCODER.encode(data)
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def content_id(value: Json | BaseModel, *, length: int = 32) -> str:
