@@ -1,8 +1,5 @@
 """The recorded episodes of real agents against the official games: how many enter D_0, and why."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from collegium.environments.household.store import GameStore
@@ -10,20 +7,11 @@ from collegium.experience.importers import Importer, Outcome, read_recordings
 
 pytestmark = pytest.mark.integration
 
-RECORDINGS = Path(__file__).parents[3] / "shared/data/alfworld/trajectories.jsonl.gz"
 
-
-@pytest.fixture
-def store() -> GameStore:
-    if not os.environ.get("ALFWORLD_DATA"):
-        pytest.skip("ALFWORLD_DATA is not set: the official games are not unpacked")
-    return GameStore()
-
-
-def test_only_what_wins_a_train_game_enters(store):
-    if not RECORDINGS.is_file():
-        pytest.skip(f"{RECORDINGS} is not there")
-    imported = Importer(store).load(read_recordings(RECORDINGS))
+def test_only_what_wins_a_train_game_enters(alfworld_games, shared_data):
+    store = GameStore(alfworld_games)
+    recordings = shared_data / "alfworld" / "trajectories.jsonl.gz"
+    imported = Importer(store).load(read_recordings(recordings))
     assert imported.outcomes == {
         "ReAct prompts": {
             Outcome.ACCEPTED: 15,

@@ -2,8 +2,8 @@
 
 What the agent does wrong, outgrowing its model's context included, costs the agent steps or ends
 its episode; what the machinery does wrong ends the episode with a machinery stop reason, which no
-success rate counts. Only a spent budget
-(`BudgetExceededError`) leaves the loop: it stops the run, not the episode.
+success rate counts. Only a spent budget (`BudgetExceededError`) leaves the loop: it stops the run,
+not the episode.
 """
 
 from collections.abc import Iterator

@@ -138,14 +138,14 @@ class EngineLoop:
     def _add(self, engine: Any, job: Job) -> None:
         self._count += 1
         key = str(self._count)
+        self._jobs[key] = job  # so that it fails with the others if the engine breaks on it
+        prompt = {"type": "token", "prompt_token_ids": job.prompt_ids}
         try:
-            prompt = {"type": "token", "prompt_token_ids": job.prompt_ids}
             engine.add_request(key, prompt, job.params, lora_request=job.lora)
         except ValueError as error:
+            del self._jobs[key]
             if job.answer.set_running_or_notify_cancel():
                 job.answer.set_exception(_as_engine_error("vLLM refused the request", error))
-        else:
-            self._jobs[key] = job
 
     def _deliver(self, engine: Any, output: Any) -> None:
         job = self._jobs.get(output.request_id)

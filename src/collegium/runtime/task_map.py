@@ -87,7 +87,8 @@ class TaskMap(Generic[U, R]):
         self._attempts = attempts
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
-        self._start = len(run.starts())
+        self.start = len(run.starts())
+        """Number of this start of the run, from 1."""
         self._done = run.keys(results.table)
 
     def remaining(self, units: Iterable[U]) -> list[U]:
@@ -122,7 +123,7 @@ class TaskMap(Generic[U, R]):
             row = self._row(unit, result)
             if attempt == self._attempts or not self._results.is_failure(result):
                 break
-            key = f"{unit.key}/{self._start}.{attempt}"
+            key = f"{unit.key}/{self.start}.{attempt}"
             self._run.append(self._results.failures, [{**row, "key": key}])
         self._run.append(self._results.table, [row])
         self._done.add(unit.key)

@@ -82,7 +82,6 @@ class EpisodePlayer:
             attempts=config.execution.attempts,
             concurrency=config.execution.concurrency,
         )
-        self._start = len(context.run.starts())
         self._budget = Budget(config.execution.budget, _spent(context.run))
 
     async def play(self, planned: Sequence[Planned], policy_of: PolicyOf) -> None:
@@ -150,7 +149,7 @@ class EpisodePlayer:
 
     def _store_unfinished(self, unit: EpisodeUnit, usage: Usage) -> None:
         lost = LostAttempt(arm=unit.arm, usage=usage)
-        row = {"key": f"{unit.key}/{self._start}", **lost.model_dump(mode="json")}
+        row = {"key": f"{unit.key}/{self._map.start}", **lost.model_dump(mode="json")}
         self._context.run.append(UNFINISHED_ATTEMPTS, [row])
 
 
