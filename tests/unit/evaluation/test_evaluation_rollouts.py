@@ -40,10 +40,9 @@ def test_only_answers_with_nearly_full_slots_count():
     assert per_second(answers, tokens) == pytest.approx(3.0)
 
 
-def test_the_bare_engine_is_given_the_very_same_requests_game_by_game(monkeypatch):
-    monkeypatch.setattr(rollouts, "GAMES", 30)
+def test_the_bare_engine_is_given_the_very_same_requests_game_by_game():
     asked = []
-    answers = asyncio.run(rollouts.play_all(FakeEngine(asked), SystemClock()))
+    answers = asyncio.run(rollouts.play_all(range(30), FakeEngine(asked), SystemClock()))
     games = rollouts.wanted(answers)
     assert len(games) == 30
     assert sorted(one.request.prompt for game in games for one in game) == sorted(asked)
