@@ -32,9 +32,23 @@ class TrajectoryService:
 
     def contribute(self, call: Call, given: ContributeInput) -> Contribution:
         """Record a trajectory; once it returns, it stays recorded."""
-        stream = _stream(given.namespace)
-        known = self._ledger.find(stream, given.trajectory.trajectory_id)
-        return _entry(known or self._append(stream, call, given), given.namespace)
+        stream, trajectory = _stream(given.namespace), given.trajectory
+        event = NewEvent(
+            stream=stream,
+            type=CONTRIBUTED,
+            payload=_payload(trajectory, call.caller.key_id),
+            observed_at=given.observed_at or self._clock.now(),
+            idempotency_key=trajectory.trajectory_id,
+        )
+        try:
+            kept = self._ledger.append(event)
+        except ConflictError:
+            # Contributed before, with another key or other accounting: the first time counts.
+            first = self._ledger.find(stream, trajectory.trajectory_id)
+            if first is None:
+                raise
+            kept = first
+        return _entry(kept, given.namespace)
 
     def read(self, call: Call, given: ReadInput) -> ContributedTrajectory:
         """Return one trajectory; raises NotFoundError."""
@@ -62,24 +76,6 @@ class TrajectoryService:
             total=total,
             as_of=as_of,
         )
-
-    def _append(self, stream: str, call: Call, given: ContributeInput) -> Event:
-        trajectory = given.trajectory
-        event = NewEvent(
-            stream=stream,
-            type=CONTRIBUTED,
-            payload=_payload(trajectory, call.caller.key_id),
-            observed_at=given.observed_at or self._clock.now(),
-            idempotency_key=trajectory.trajectory_id,
-        )
-        try:
-            return self._ledger.append(event)
-        except ConflictError:
-            # Another caller contributed it between our look and our append: theirs is the first.
-            first = self._ledger.find(stream, trajectory.trajectory_id)
-            if first is None:
-                raise
-            return first
 
 
 def _stream(namespace: str) -> str:

@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, UUID
 
+from collegium.core import InvalidInputError
+
 revision = "0001"
 down_revision = None
 
@@ -28,7 +30,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Refuse: the ledger is never thrown away by a migration."""
-    raise NotImplementedError("migration 0001 has no way back: restore a backup instead")
+    raise InvalidInputError("migration 0001 has no way back: restore a backup instead")
 
 
 def _given(name: str, kind: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[Any]]) -> Any:

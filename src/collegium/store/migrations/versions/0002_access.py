@@ -4,6 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP
 
+from collegium.core import InvalidInputError
+
 revision = "0002"
 down_revision = "0001"
 
@@ -42,4 +44,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Refuse: keys that are out cannot be made again."""
-    raise NotImplementedError("migration 0002 has no way back: restore a backup instead")
+    raise InvalidInputError("migration 0002 has no way back: restore a backup instead")
