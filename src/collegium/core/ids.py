@@ -12,15 +12,17 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def canonical_json(value: Json | BaseModel) -> str:
     """Return the one canonical JSON text of `value`; raises ValueError on NaN or infinity."""
     data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return json.dumps(
-        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _ENCODER.encode(data)
 
 
 def content_id(value: Json | BaseModel, *, length: int = 32) -> str:

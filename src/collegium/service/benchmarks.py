@@ -21,6 +21,10 @@ class Benchmark(StrEnum):
 
 def run_benchmark(benchmark: Benchmark) -> "BenchResult":
     """Measure and judge; raises what the benchmark raises when something it needs is not there."""
+    if benchmark is Benchmark.LEDGER:
+        from collegium.store.settings import require_store
+
+        require_store()
     module = import_module(f"collegium.evaluation.benchmarks.{benchmark.value}")
     result: BenchResult = module.run()
     return result

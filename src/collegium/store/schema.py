@@ -1,7 +1,7 @@
 """All tables, in the PostgreSQL schema `collegium`; the migrations lead here from empty.
 
 `events` is the ledger. Its columns stand in the order in which they are hashed (see
-`store.ledger.frame`): those of fixed length first, `hash` last.
+`store.ledger.scan`): those of fixed length first, `hash` last.
 """
 
 from typing import Any

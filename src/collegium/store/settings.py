@@ -47,7 +47,7 @@ class DatabaseSettings(Config):
         Raises:
             MissingDependencyError: The extra `store` is not installed.
         """
-        _require_packages()
+        require_store()
         given = {
             "url": environ.get("DATABASE_URL") or None,
             "data_dir": environ.get("COLLEGIUM_DATA") or None,
@@ -81,7 +81,7 @@ def require_server(settings: DatabaseSettings, nodes: int) -> None:
         )
 
 
-def _require_packages() -> None:
+def require_store() -> None:
     """Raise MissingDependencyError, which names the extra, where a package is missing."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:

@@ -96,10 +96,11 @@ def test_tampering_is_a_verdict(run, database, capsys):
     assert "1 events; none is vouched for" in out
 
 
-def test_without_its_extra_the_database_names_it(tmp_path):
+@pytest.mark.parametrize("command", [["db", "status"], ["bench", "ledger"]])
+def test_without_its_extra_the_database_names_it(command):
     code = (
         "import sys; sys.modules['sqlalchemy'] = None; from collegium.cli import main; "
-        "sys.exit(main(['db', 'status']))"
+        f"sys.exit(main({command}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
@@ -129,7 +130,7 @@ def test_the_doctor_looks_at_the_database(database, database_settings):
 
 def test_the_bench_measures_what_it_says(monkeypatch):
     monkeypatch.setattr(bench, "BATCHES", 3)
-    monkeypatch.setattr(bench, "PAIRS", 5)
+    monkeypatch.setattr(bench, "ROUNDS", 5)
     result = bench.run(events=1000)
     assert set(result.targets) == {
         "verify_events_per_s",

@@ -23,7 +23,7 @@ MAX_PAYLOAD = 1 << 20
 """Bytes of a payload in its canonical form: larger things are named by their content hash."""
 MAX_DEPTH = 64
 """Nesting of a payload."""
-_SCALARS = (str, int, float, bool, type(None))
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def canonical_payload(value: Mapping[str, Any]) -> str:

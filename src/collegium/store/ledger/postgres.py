@@ -51,8 +51,8 @@ class PostgresLedger:
     def append(self, event: NewEvent, expected_version: int | None = None) -> Event:
         """See `Ledger.append`."""
         entry = self._entry(event)
-        stream, *rest = entry.values()
-        arguments = (stream, expected_version, *rest[:-1], _json(rest[-1]))
+        stream, *rest, texts = entry.values()
+        arguments = (stream, expected_version, *rest, _json(texts) if texts else "{}")
         with self.database.autocommit() as connection:
             return self._called(connection, _APPEND, arguments)[0]
 

@@ -17,50 +17,37 @@ language plpgsql
 as $$
 declare
     event collegium.events;
-    first_event collegium.events;
-    previous bytea;
+    head record;
 begin
     update collegium.ledger l
     set position = l.position + 1, recorded_at = greatest(l.recorded_at, at)
-    returning l.position, l.recorded_at into event.position, event.recorded_at;
+    returning l.position, l.recorded_at into head;
 
-    select e.version, e.hash into event.version, previous from collegium.events e
-    where e.stream = new_stream order by e.version desc limit 1;
-    if not found then
-        event.version := 0;
-        previous := '\x0000000000000000000000000000000000000000000000000000000000000000';
-    end if;
-    if event.version <> expected_version then
-        first_event := collegium.ledger_first(
-            new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
-        );
-        if first_event.position is null then
-            raise exception 'stream % is at version %, not at the expected %',
-                new_stream, event.version, expected_version using errcode = 'CL002';
-        end if;
-        update collegium.ledger l set position = l.position - 1;
-        return first_event;
-    end if;
+    insert into collegium.events
+    select head.position, last.version + 1, new_id, new_observed_at, head.recorded_at,
+        new_schema_version, new_stream, new_type, new_key, new_payload, new_commitments,
+        sha256(last.hash || collegium.ledger_frame(
+            head.position, last.version + 1, new_id, new_observed_at, head.recorded_at,
+            new_schema_version, new_stream, new_type, new_key, new_payload, new_commitments
+        ))
+    from (
+        select coalesce(newest.version, 0) as version,
+            coalesce(newest.hash, decode(repeat('00', 32), 'hex')) as hash
+        from (values (1)) one
+        left join lateral (
+            select e.version, e.hash from collegium.events e
+            where e.stream = new_stream order by e.version desc limit 1
+        ) newest on true
+    ) last
+    where last.version = coalesce(expected_version, last.version)
+    on conflict (stream, idempotency_key) do nothing
+    returning * into event;
 
-    event.version := event.version + 1;
-    event.id := new_id;
-    event.observed_at := new_observed_at;
-    event.schema_version := new_schema_version;
-    event.stream := new_stream;
-    event.type := new_type;
-    event.idempotency_key := new_key;
-    event.payload := new_payload;
-    event.commitments := new_commitments;
-    event.hash := sha256(previous || collegium.ledger_frame(event));
-    insert into collegium.events values (
-        event.position, event.version, event.id, event.observed_at, event.recorded_at,
-        event.schema_version, event.stream, event.type, event.idempotency_key, event.payload,
-        event.commitments, event.hash
-    ) on conflict (stream, idempotency_key) do nothing;
     if not found then
         update collegium.ledger l set position = l.position - 1;
         return collegium.ledger_first(
-            new_stream, new_key, new_type, new_schema_version, new_payload, new_texts
+            new_stream, expected_version, new_key, new_type, new_schema_version, new_payload,
+            new_texts
         );
     end if;
     if new_commitments <> '{}' then
@@ -99,27 +86,32 @@ $$;
 
 -- The bytes of an event that are hashed: each column but the hash as four bytes of length and its
 -- binary form, big-endian. It is what COPY (FORMAT BINARY) sends for the same columns.
-create function collegium.ledger_frame(e collegium.events) returns bytea
+create function collegium.ledger_frame(
+    place bigint, version bigint, id uuid, observed_at timestamptz, recorded_at timestamptz,
+    schema_version integer, stream text, type text, idempotency_key text, payload text,
+    commitments text
+) returns bytea
 language sql immutable
 as $$
-    select '\x00000008'::bytea || int8send(e.position)
-        || '\x00000008' || int8send(e.version)
-        || '\x00000010' || uuid_send(e.id)
-        || '\x00000008' || timestamptz_send(e.observed_at)
-        || '\x00000008' || timestamptz_send(e.recorded_at)
-        || '\x00000004' || int4send(e.schema_version)
-        || int4send(octet_length(e.stream)) || textsend(e.stream)
-        || int4send(octet_length(e.type)) || textsend(e.type)
-        || int4send(octet_length(e.idempotency_key)) || textsend(e.idempotency_key)
-        || int4send(octet_length(e.payload)) || textsend(e.payload)
-        || int4send(octet_length(e.commitments)) || textsend(e.commitments)
+    select '\x00000008'::bytea || int8send(place)
+        || '\x00000008' || int8send(version)
+        || '\x00000010' || uuid_send(id)
+        || '\x00000008' || timestamptz_send(observed_at)
+        || '\x00000008' || timestamptz_send(recorded_at)
+        || '\x00000004' || int4send(schema_version)
+        || int4send(octet_length(stream)) || textsend(stream)
+        || int4send(octet_length(type)) || textsend(type)
+        || int4send(octet_length(idempotency_key)) || textsend(idempotency_key)
+        || int4send(octet_length(payload)) || textsend(payload)
+        || int4send(octet_length(commitments)) || textsend(commitments)
 $$;
 
--- The event that was appended under a key, null if there is none; CL001 if it is another one. Times
--- are no content (a retry comes later), and a text that was erased since is not compared.
+-- The event that was appended under a key before: CL001 if its content is another, CL002 if there is
+-- none, for then the stream was not at the expected version. Times are no content (a retry comes
+-- later), and a text that was erased since is not compared.
 create function collegium.ledger_first(
-    new_stream text, new_key text, new_type text, new_schema_version integer, new_payload text,
-    new_texts jsonb
+    new_stream text, expected_version bigint, new_key text, new_type text,
+    new_schema_version integer, new_payload text, new_texts jsonb
 ) returns collegium.events
 language plpgsql
 as $$
@@ -128,6 +120,11 @@ declare
 begin
     select * into event from collegium.events e
     where e.stream = new_stream and e.idempotency_key = new_key;
+    if not found then
+        raise exception 'stream % is at version %, not at the expected %', new_stream,
+            (select coalesce(max(e.version), 0) from collegium.events e where e.stream = new_stream),
+            expected_version using errcode = 'CL002';
+    end if;
     if event.type <> new_type
         or event.schema_version <> new_schema_version
         or event.payload <> new_payload
