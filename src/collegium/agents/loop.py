@@ -8,6 +8,7 @@ not the episode.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import NamedTuple
 
 from pydantic import Field
@@ -48,6 +49,17 @@ class LoopConfig(Config):
     equal admissible commands. While other commands are left, circles end."""
 
 
+class Opening(NamedTuple):
+    """Where an episode stands that goes on from the midst of another."""
+
+    initial_observation: str
+    steps: tuple[Step, ...]
+    """Those taken before; they keep what they cost then, which the new episode does not count."""
+    turn: Turn
+    """The environment's answer to the last of them."""
+    held: HeldGuidance | None = None
+
+
 async def play(
     environment: Environment,
     policy: Policy,
@@ -55,15 +67,17 @@ async def play(
     *,
     config: LoopConfig,
     clock: Clock,
+    opening: Opening | None = None,
 ) -> Episode:
     """Play `unit` to its end and return its row.
 
     Args:
-        environment: The task of `unit`; it is reset first.
+        environment: The task of `unit`; it is reset first, unless there is an `opening`.
         policy: The agent of `unit`.
         unit: Names the attempt in the run.
         config: Limits of the loop.
         clock: Measures the episode's seconds.
+        opening: Go on from there, where `environment` must stand already.
 
     Raises:
         BudgetExceededError: The run's budget is spent; the attempt leaves no row.
@@ -75,7 +89,7 @@ async def play(
             f"{environment.task.task_id!r}"
         )
     started = clock.monotonic()
-    attempt = _Attempt(environment, policy, config)
+    attempt = _Attempt(environment, policy, config, opening)
     ending = await attempt.run()
     return attempt.episode(unit, ending, clock.monotonic() - started)
 
@@ -134,16 +148,24 @@ def _environment_at_work() -> Iterator[None]:
 class _Attempt:
     """The changing state of one episode."""
 
-    def __init__(self, environment: Environment, policy: Policy, config: LoopConfig) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        policy: Policy,
+        config: LoopConfig,
+        opening: Opening | None,
+    ) -> None:
         self._environment = environment
         self._policy = policy
         self._config = config
-        self._initial_observation = ""
-        self._steps: list[Step] = []
-        self._score = 0.0
-        self._held: HeldGuidance | None = None
+        self._opening = opening
+        self._initial_observation = opening.initial_observation if opening else ""
+        self._steps = list(opening.steps) if opening else []
+        self._score = opening.turn.score if opening else 0.0
+        self._held = opening.held if opening else None
         self._usage = Usage()
-        self._parse_failures = 0
+        failed = takewhile(lambda step: step.parse_failed, reversed(self._steps))
+        self._parse_failures = len(list(failed))
 
     async def run(self) -> _Ending:
         try:
@@ -168,9 +190,7 @@ class _Attempt:
         return _row(unit, trajectory, ending, self._usage, seconds)
 
     async def _play(self) -> StopReason:
-        with _environment_at_work():
-            turn = self._environment.reset()
-        self._initial_observation, self._score = turn.observation, turn.score
+        turn = self._opening.turn if self._opening else self._reset()
         while not (turn.won or turn.done):
             if len(self._steps) == self._config.step_limit:
                 return StopReason.STEP_LIMIT
@@ -182,6 +202,12 @@ class _Attempt:
                 return StopReason.PARSE_FAILURE
             turn = self._step(decision)
         return StopReason.SOLVED if turn.won else StopReason.AGENT_STOPPED
+
+    def _reset(self) -> Turn:
+        with _environment_at_work():
+            turn = self._environment.reset()
+        self._initial_observation, self._score = turn.observation, turn.score
+        return turn
 
     def _view(self, turn: Turn) -> View:
         withheld = self._withheld()

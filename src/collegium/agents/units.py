@@ -25,3 +25,13 @@ class EpisodeUnit(Record):
     def key(self) -> str:
         """Content id of all fields: equal units have one key on every machine."""
         return content_id(self)
+
+
+class BranchUnit(EpisodeUnit):
+    """An episode that goes on from the midst of a baseline: a future, or the control beside it."""
+
+    step: int
+    """Steps of the baseline before it."""
+    rank: int
+    """Rank of the guidance it is shown; 0 for the control, which is shown none."""
+    repeat: int = 0

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from collegium.core import CorruptDataError, Episode, StopReason, Usage
+from collegium.core import Episode, StopReason, Usage
 from collegium.store import RunDirectory
+from collegium.store.records import read_records
 
 EPISODES = "episodes"
 """Name of the table of a run directory that holds whole episodes."""
@@ -15,8 +16,6 @@ FAILED_ATTEMPTS = "failed_attempts"
 """Table of the attempts that the machinery ended and that were made again, as whole episodes."""
 UNFINISHED_ATTEMPTS = "unfinished"
 """Table of what was spent on attempts in flight when the run was stopped; a kill leaves none."""
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class LostAttempt(BaseModel):
@@ -80,24 +79,10 @@ def outcome_of(episode: Episode) -> Outcome:
 
 def read_episodes(run: RunDirectory) -> Iterator[Episode]:
     """Yield the run's episodes; raises CorruptDataError naming the run, the row and the field."""
-    for row in run.rows(EPISODES):
-        yield _validated(Episode, row, run, EPISODES)
+    return read_records(run, EPISODES, Episode)
 
 
 def read_lost_attempts(run: RunDirectory) -> Iterator[LostAttempt]:
     """Yield what was spent on attempts that left no episode; raises as `read_episodes`."""
     for table in (FAILED_ATTEMPTS, UNFINISHED_ATTEMPTS):
-        for row in run.rows(table):
-            yield _validated(LostAttempt, row, run, table)
-
-
-def _validated(model: type[M], row: dict[str, Any], run: RunDirectory, table: str) -> M:
-    try:
-        return model.model_validate(row)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise CorruptDataError(
-            f"{run.path}: row {row['key']!r} of table {table!r}: {place}: {first['msg']}; "
-            "was the run made by another version?"
-        ) from None
+        yield from read_records(run, table, LostAttempt)

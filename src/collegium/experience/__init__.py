@@ -1,5 +1,6 @@
 """Shared experience (MATM): chunks of trajectories, the index that finds them, the memory."""
 
+from collegium.experience.branching import BranchingConfig, BranchPoint, choose_steps, open_points
 from collegium.experience.chunks import chunk_trajectory
 from collegium.experience.construction import Partition, grow_memory, partition_tasks
 from collegium.experience.importers import Imported, Importer, Outcome, read_recordings
@@ -11,6 +12,7 @@ from collegium.experience.index import (
     Scope,
     VectorIndex,
 )
+from collegium.experience.labels import LABELS, UtilityLabel, label_point, read_labels
 from collegium.experience.memory import (
     Contribution,
     ExperienceMemory,
@@ -22,6 +24,9 @@ from collegium.experience.replay import expert_trajectories, replay
 from collegium.experience.retrieval import IndexRetriever, RetrievalConfig
 
 __all__ = [
+    "LABELS",
+    "BranchPoint",
+    "BranchingConfig",
     "Contribution",
     "ExactIndexConfig",
     "ExperienceMemory",
@@ -38,11 +43,16 @@ __all__ = [
     "RetrievalConfig",
     "Scope",
     "Snapshot",
+    "UtilityLabel",
     "VectorIndex",
+    "choose_steps",
     "chunk_trajectory",
     "expert_trajectories",
     "grow_memory",
+    "label_point",
+    "open_points",
     "partition_tasks",
+    "read_labels",
     "read_recordings",
     "replay",
 ]

@@ -3,10 +3,12 @@
 Each task of partition p is played once, without retrieval, by the agent that the allocation sigma
 gives it; what succeeded enters the memory when the whole partition is done. Rows about partitions
 are derived from the memory and the stored episodes, so a kill at any moment loses none.
+
+`construct` is this flow; `label_utility` runs the same one and plays more in each partition.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from collegium.agents.allocation import allocate
@@ -16,8 +18,9 @@ from collegium.agents.units import EpisodeUnit
 from collegium.core import Agent, Episode, Record, Task
 from collegium.evaluation import read_episodes
 from collegium.experience import ExperienceMemory, Partition, grow_memory, partition_tasks
+from collegium.experience.construction import PlayPartition
 from collegium.llm import Engine
-from collegium.runtime.jobs.configs import NO_RETRIEVAL, BuildMemoryConfig
+from collegium.runtime.jobs.configs import NO_RETRIEVAL, BuildMemoryConfig, ConstructionConfig
 from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks, spread
@@ -35,6 +38,7 @@ class PartitionRow(Record):
     schema_version: Literal[1] = 1
     partition: int
     episodes: int
+    """Episodes played in it; branches and controls of `label_utility` included."""
     machinery_failures: int
     """Episodes that the machinery ended; they are not contributed."""
     successes: int
@@ -62,6 +66,26 @@ async def build_memory(config: BuildMemoryConfig, context: JobContext) -> Memory
         NotFoundError: Games or recordings are not there.
         BudgetExceededError: The budget is spent; the run can be resumed.
     """
+
+    def baselines(memory: ExperienceMemory, player: EpisodePlayer) -> PlayPartition:
+        return Baselines(config, player, context).play
+
+    return await construct(config, context, baselines)
+
+
+Playing = Callable[[ExperienceMemory, EpisodePlayer], PlayPartition]
+"""Makes what plays the partitions, of the memory that grows by it and the player of the run."""
+
+
+async def construct(
+    config: ConstructionConfig, context: JobContext, playing: Playing
+) -> MemoryBuilt:
+    """Fill the memory in the run directory, partition by partition, or go on with it.
+
+    Raises:
+        NotFoundError: Games or recordings are not there.
+        BudgetExceededError: The budget is spent; the run can be resumed.
+    """
     store = open_games(config.games, context.run)
     pool = select_tasks(config.games, store)
     memory = make_memory(config.setup, context.run)
@@ -71,19 +95,20 @@ async def build_memory(config: BuildMemoryConfig, context: JobContext) -> Memory
     _note_growth(memory, context.run)
     tasks = spread(pool, config.tasks, config.seed)
     partitions = partition_tasks(tasks, config.partitions, config.seed) if config.partitions else []
-    baselines = _Baselines(config, EpisodePlayer(config, store, context), context)
-    async for _ in grow_memory(memory, partitions, baselines.play):
+    play = playing(memory, EpisodePlayer(config, store, context))
+    async for _ in grow_memory(memory, partitions, play):
         _note_growth(memory, context.run)
     context.run.finish()
     return _built(memory)
 
 
-class _Baselines:
+class Baselines:
     """Plays the baseline episodes of one partition after the other."""
 
     def __init__(
-        self, config: BuildMemoryConfig, player: EpisodePlayer, context: JobContext
+        self, config: ConstructionConfig, player: EpisodePlayer, context: JobContext
     ) -> None:
+        """Play by `config`, with `player`."""
         self._config = config
         self._player = player
         self._context = context
@@ -93,15 +118,16 @@ class _Baselines:
         """Play each task of the partition once, and return its episodes."""
         self._context.progress.stage(f"partition {partition.number} of {self._config.partitions}")
         planned = plan_partition(self._config, partition.number, partition.tasks, partition.start)
-        await self._player.play(planned, self._policy)
+        await self._player.play(planned, self.policy)
         return self._player.episodes(planned)
 
-    def _policy(self, unit: EpisodeUnit, agent: Agent, engine: Engine) -> Policy:
+    def policy(self, unit: EpisodeUnit, agent: Agent, engine: Engine) -> Policy:
+        """Return an agent at work that never retrieves; guidance it is given stays in use."""
         return GuidedPolicy(engine, agent, self._format, seed=unit.seed)
 
 
 def plan_partition(
-    config: BuildMemoryConfig, number: int, tasks: Sequence[Task], start: int
+    config: ConstructionConfig, number: int, tasks: Sequence[Task], start: int
 ) -> list[Planned]:
     """Return the baseline episodes of partition `number`, before which `start` tasks were given."""
     ids = [agent.id for agent in config.agents]

@@ -16,10 +16,10 @@ from collegium.agents.loop import LoopConfig
 from collegium.agents.planner import PlannerKind
 from collegium.agents.populations import load_population
 from collegium.config import Config
-from collegium.core import Agent
+from collegium.core import Agent, ConfigError
 from collegium.embedding import EmbedderConfig, MiniLMConfig
 from collegium.environments.household import Grammar
-from collegium.experience import MemoryConfig, RetrievalConfig
+from collegium.experience import BranchingConfig, MemoryConfig, RetrievalConfig
 from collegium.llm import BudgetConfig, EngineConfig, VllmConfig
 from collegium.runtime.watch import WatchConfig
 
@@ -190,10 +190,9 @@ class MemorySetup(Config):
     """Window, theta and index."""
 
 
-class BuildMemoryConfig(PlayingConfig):
-    """Configuration of `build_memory`."""
+class ConstructionConfig(PlayingConfig):
+    """How a shared memory is built, whatever else is played meanwhile."""
 
-    pipeline: Literal["build_memory"] = "build_memory"
     games: GamesConfig = GamesConfig(splits=("train",))
     """Train games."""
     tasks: int | None = Field(default=None, ge=0)
@@ -217,6 +216,37 @@ class BuildMemoryConfig(PlayingConfig):
     def setup(self) -> MemorySetup:
         """What the memory must be opened with later."""
         return MemorySetup(grammar=self.grammar, embedder=self.embedder, memory=self.memory)
+
+
+class BuildMemoryConfig(ConstructionConfig):
+    """Configuration of `build_memory`."""
+
+    pipeline: Literal["build_memory"] = "build_memory"
+
+
+class LabelUtilityConfig(ConstructionConfig):
+    """Configuration of `label_utility`."""
+
+    pipeline: Literal["label_utility"] = "label_utility"
+    branching: BranchingConfig = BranchingConfig()
+    """Where baselines are branched, and into what."""
+    retrieval: RetrievalConfig = RetrievalConfig()
+    """What the retrievals at branching points may return."""
+
+    def resolved(self) -> Self:
+        """Return the configuration with population and recordings named.
+
+        Raises:
+            ConfigError: Repeats are asked of an agent whose repeats would all be the same.
+        """
+        config = super().resolved()
+        greedy = [agent.id for agent in config.agents if agent.sampling.temperature == 0]
+        if self.branching.repeats > 1 and greedy:
+            raise ConfigError(
+                f"branching.repeats: {self.branching.repeats} repeats of {', '.join(greedy)} would "
+                "all be the same, as sampling.temperature is 0: raise it, or repeat once"
+            )
+        return config
 
 
 class EvaluateAgentsConfig(PlayingConfig):

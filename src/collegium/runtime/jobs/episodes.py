@@ -12,10 +12,20 @@ from itertools import chain
 from operator import add
 from typing import NamedTuple
 
-from collegium.agents.loop import play, unplayed
+from collegium.agents.loop import Opening, play, unplayed
 from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, Clock, CorruptDataError, Episode, Task, Usage, Versions
+from collegium.core import (
+    Agent,
+    Clock,
+    CorruptDataError,
+    EnvironmentFailedError,
+    Episode,
+    Task,
+    Usage,
+    Versions,
+)
+from collegium.environments import Environment
 from collegium.environments.household import ENGINE, GameStore, Household
 from collegium.evaluation import (
     EPISODES,
@@ -38,6 +48,9 @@ class Planned(NamedTuple):
 
     unit: EpisodeUnit
     task: Task
+    enter: Callable[[], tuple[Environment, Opening]] | None = None
+    """Gives an environment in the midst of the task, and how it got there; without it the episode
+    starts at the beginning."""
 
     @property
     def key(self) -> str:
@@ -114,10 +127,15 @@ class EpisodePlayer:
         )
 
     def episodes(self, planned: Iterable[Planned]) -> list[Episode]:
-        """Return the stored episodes of `planned`, in the order they ended."""
-        keys = {one.unit.key for one in planned}
-        rows = (row for row in self._context.run.rows(EPISODES) if row["key"] in keys)
-        return [Episode.model_validate(row) for row in rows]
+        """Return the stored episodes of `planned`, in the order planned, whichever ended first."""
+        keys = list(dict.fromkeys(one.key for one in planned))
+        wanted = set(keys)
+        rows = {row["key"]: row for row in self._context.run.rows(EPISODES) if row["key"] in wanted}
+        return [Episode.model_validate(rows[key]) for key in keys if key in rows]
+
+    def environment(self, task: Task) -> Environment:
+        """Return the environment of `task`, reset; raises CorruptDataError if its file is bad."""
+        return Household(self._store.load(task), self._config.grammar)
 
     async def _metered_attempt(self, one: Planned, engine: Engine, policy_of: PolicyOf) -> Episode:
         """Play once; all that was spent is counted, also where a step or the episode broke off."""
@@ -134,17 +152,18 @@ class EpisodePlayer:
 
     async def _attempt(self, one: Planned, make_policy: Callable[[], Policy]) -> Episode:
         try:
-            game = self._store.load(one.task)
-        except CorruptDataError as error:
+            environment, opening = one.enter() if one.enter else (self.environment(one.task), None)
+        except (CorruptDataError, EnvironmentFailedError) as error:
             grammar = self._config.grammar
             versions = Versions(game_data="unreadable", grammar=grammar, engine=ENGINE)
             return unplayed(one.unit, one.task, versions, str(error))
         return await play(
-            Household(game, self._config.grammar),
+            environment,
             make_policy(),
             one.unit,
             config=self._config.loop,
             clock=self._context.clock,
+            opening=opening,
         )
 
     def _store_unfinished(self, unit: EpisodeUnit, usage: Usage) -> None:

@@ -11,9 +11,10 @@ from collegium.llm import HttpConfig, VllmConfig
 from collegium.runtime.jobs.configs import (
     EXPERT,
     RETRIEVAL,
-    BuildMemoryConfig,
+    ConstructionConfig,
     EvaluateAgentsConfig,
     GamesConfig,
+    LabelUtilityConfig,
     PlayingConfig,
 )
 from collegium.runtime.jobs.engines import engines_needed, side_by_side
@@ -22,6 +23,8 @@ from collegium.runtime.jobs.train_agents import TrainAgentsConfig
 OFFICIAL_SIZES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 STEP_SHARE = 0.75
 """Mean length of an episode, as a share of the step limit."""
+BRANCH_SHARE = 0.5
+"""Mean length of a branch, as a share of a whole episode's."""
 ENGINE_START_S = 15.0
 CPU_CALLS_PER_S = 15.0
 CPU_TRAINED_TOKENS_PER_S = 350
@@ -43,6 +46,21 @@ _PROMPTS = {
     "choice": _Prompt(fixed=1500, per_step=0, guidance=250, answer=8),
 }
 _PLANNER = _Prompt(fixed=600, per_step=0, guidance=250, answer=8)
+
+
+class _Work(NamedTuple):
+    """What is to be played; lengths are in whole episodes."""
+
+    tasks: int
+    episodes: int
+    lengths: float
+    """Of all episodes together."""
+    guided: float
+    """Of those with guidance in the prompt."""
+    planned: float
+    """Of those with a planner that asks a model."""
+    stages: int
+    """Times that all agents play."""
 
 
 class Estimate(Record):
@@ -67,16 +85,38 @@ def estimate_evaluation(config: EvaluateAgentsConfig) -> Estimate:
     arms = [arm for arm in config.arms if arm != EXPERT]
     guided = runs * (RETRIEVAL in arms)
     planner = guided if config.planner is PlannerKind.LLM else 0
-    return _estimate(config, tasks, runs * len(arms), guided, planner, stages=1)
+    work = _Work(tasks, runs * len(arms), runs * len(arms), guided, planner, stages=1)
+    return _estimate(config, work)
 
 
-def estimate_memory(config: BuildMemoryConfig) -> Estimate:
+def estimate_memory(config: ConstructionConfig) -> Estimate:
     """Return what `build_memory` will take."""
-    tasks = count_tasks(config.games)
-    if config.tasks is not None:
-        tasks = min(tasks, config.tasks)
+    tasks = _constructing_tasks(config)
     episodes = tasks if config.partitions else 0
-    return _estimate(config, tasks, episodes, guided=0, planned=0, stages=config.partitions)
+    return _estimate(config, _Work(tasks, episodes, episodes, 0, 0, config.partitions))
+
+
+def estimate_labels(config: LabelUtilityConfig) -> Estimate:
+    """Return what `label_utility` will take, if all retrievals find enough candidates."""
+    tasks = _constructing_tasks(config)
+    baselines = tasks if config.partitions else 0
+    points = baselines * config.branching.points
+    branches = points * config.branching.branches
+    guided = points * len(config.branching.ranks) * config.branching.repeats * BRANCH_SHARE
+    work = _Work(
+        tasks,
+        episodes=baselines + branches,
+        lengths=baselines + branches * BRANCH_SHARE,
+        guided=guided,
+        planned=0,
+        stages=2 * config.partitions,
+    )
+    return _estimate(config, work)
+
+
+def _constructing_tasks(config: ConstructionConfig) -> int:
+    tasks = count_tasks(config.games)
+    return tasks if config.tasks is None else min(tasks, config.tasks)
 
 
 def count_tasks(config: GamesConfig) -> int:
@@ -99,27 +139,27 @@ def _split_sizes(config: GamesConfig) -> Iterable[int]:
             yield len(GameStore(Path(config.root) if config.root else None).tasks(split))
 
 
-def _estimate(
-    config: PlayingConfig, tasks: int, episodes: int, guided: int, planned: int, stages: int
-) -> Estimate:
+def _estimate(config: PlayingConfig, work: _Work) -> Estimate:
     steps = config.loop.step_limit * STEP_SHARE
     prompt = _PROMPTS[config.format]
     per_call = prompt.fixed + prompt.per_step * steps / 2
-    calls = (episodes + planned) * steps
-    starts = _engine_starts(config, stages) if episodes else 0
+    calls = (work.lengths + work.planned) * steps
+    starts = _engine_starts(config, work.stages) if work.episodes else 0
     return Estimate(
-        tasks=tasks,
-        episodes=episodes,
+        tasks=work.tasks,
+        episodes=work.episodes,
         calls=round(calls),
         prompt_tokens=round(
             steps
             * (
-                episodes * per_call
-                + guided * prompt.guidance
-                + planned * (_PLANNER.fixed + _PLANNER.guidance)
+                work.lengths * per_call
+                + work.guided * prompt.guidance
+                + work.planned * (_PLANNER.fixed + _PLANNER.guidance)
             )
         ),
-        completion_tokens=round(steps * (episodes * prompt.answer + planned * _PLANNER.answer)),
+        completion_tokens=round(
+            steps * (work.lengths * prompt.answer + work.planned * _PLANNER.answer)
+        ),
         engine_starts=starts,
         minutes=round(_seconds(config, calls, starts) / 60, 1),
         assumptions=_assumptions(config, per_call),

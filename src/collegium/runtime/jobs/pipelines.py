@@ -7,17 +7,24 @@ from collegium.core import SystemClock
 from collegium.evaluation.rendering import show_summary
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
-from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, PlayingConfig
+from collegium.runtime.jobs.configs import (
+    BuildMemoryConfig,
+    EvaluateAgentsConfig,
+    LabelUtilityConfig,
+    PlayingConfig,
+)
 from collegium.runtime.jobs.episodes import JobContext
 from collegium.runtime.jobs.estimate import (
     estimate_evaluation,
+    estimate_labels,
     estimate_memory,
     estimate_training,
 )
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
+from collegium.runtime.jobs.label_utility import label_utility
 from collegium.runtime.jobs.progress import ConsoleProgress
-from collegium.runtime.jobs.showing import show_adapters, show_memory
+from collegium.runtime.jobs.showing import show_adapters, show_labels, show_memory
 from collegium.runtime.jobs.train_agents import TrainAgentsConfig, train_agents
 from collegium.store import RunDirectory
 
@@ -43,6 +50,14 @@ BUILD_MEMORY = Job(
     run=_with_engines(build_memory),
     estimate=estimate_memory,
     show=show_memory,
+)
+
+LABEL_UTILITY = Job(
+    name="label_utility",
+    config=LabelUtilityConfig,
+    run=_with_engines(label_utility),
+    estimate=estimate_labels,
+    show=show_labels,
 )
 
 EVALUATE_AGENTS = Job(

@@ -8,7 +8,7 @@ from collegium.environments.household import GameStore
 from collegium.experience import ExperienceMemory, Importer, expert_trajectories, read_recordings
 from collegium.experience.replay import EXPLORER
 from collegium.runtime.jobs.configs import (
-    BuildMemoryConfig,
+    ConstructionConfig,
     ExplorerSource,
     PrePopulation,
     RecordingsSource,
@@ -33,7 +33,7 @@ class SourceRow(Record):
 
 
 def pre_populate(
-    config: BuildMemoryConfig,
+    config: ConstructionConfig,
     memory: ExperienceMemory,
     store: GameStore,
     pool: Sequence[Task],
@@ -61,7 +61,7 @@ class _Gathered(NamedTuple):
 
 
 def _gather(
-    source: PrePopulation, config: BuildMemoryConfig, store: GameStore, pool: Sequence[Task]
+    source: PrePopulation, config: ConstructionConfig, store: GameStore, pool: Sequence[Task]
 ) -> _Gathered:
     match source:
         case ExplorerSource():

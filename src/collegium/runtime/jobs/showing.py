@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from collegium.runtime.jobs.build_memory import MemoryBuilt
+from collegium.runtime.jobs.label_utility import LabelledMemory
 from collegium.runtime.jobs.train_agents import TrainedAgents
 
 
@@ -15,6 +16,16 @@ def show_memory(built: MemoryBuilt, console: Console) -> None:
         markup=False,
         highlight=False,
     )
+
+
+def show_labels(made: LabelledMemory, console: Console) -> None:
+    """Print how the memory grew and what guidance changed."""
+    show_memory(made.memory, console)
+    console.print(f"{made.points:,} branching points, {made.skipped:,} skipped")
+    table = Table("against", "better", "same", "worse")
+    for name, counts in (("the baseline", made.labels), ("the control", made.paired)):
+        table.add_row(name, *(f"{counts[sign]:,}" for sign in ("better", "same", "worse")))
+    console.print(table)
 
 
 def show_adapters(trained: TrainedAgents, console: Console) -> None:

@@ -1,0 +1,29 @@
+"""Rows of a run directory as records."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from collegium.core import CorruptDataError
+from collegium.store.runs import RunDirectory
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_records(run: RunDirectory, table: str, model: type[M]) -> Iterator[M]:
+    """Yield the rows of `table`, oldest first.
+
+    Raises:
+        CorruptDataError: A row is no such record; the message names run, row and field.
+    """
+    for row in run.rows(table):
+        try:
+            yield model.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise CorruptDataError(
+                f"{run.path}: row {row['key']!r} of table {table!r}: {place}: {first['msg']}; "
+                "was the run made by another version?"
+            ) from None
