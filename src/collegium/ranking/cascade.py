@@ -1,0 +1,132 @@
+"""The cascade retrieve -> rerank (MATM §3.2): a guidance source over another one.
+
+The first stage finds candidates, a trained ranker orders them. Equal scores go to the earlier rank
+of the first stage. A model trained with the null candidate may say that showing nothing is best:
+candidates below it are not returned.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from collegium.agents.protocol import GuidanceSource
+from collegium.core import Guidance, InvalidInputError, Query
+from collegium.embedding import Embedder
+from collegium.experience.batching import MicroBatcher
+from collegium.ranking.card import RankingModel
+from collegium.ranking.features import FeatureExtractor
+from collegium.ranking.protocol import UNCOMPUTABLE, Matrix, Vector
+
+CANDIDATES = 20
+"""Candidates that are reranked, as in the paper."""
+
+
+class RankedCandidate(NamedTuple):
+    """A candidate in its new place."""
+
+    guidance: Guidance
+    """As the first stage gave it: `rank` is its rank there."""
+    score: float
+
+
+class RankedList(NamedTuple):
+    """All candidates of one query, best first."""
+
+    candidates: tuple[RankedCandidate, ...]
+    null_score: float | None
+    """Score of showing nothing; None when the model was not trained to say so."""
+
+    @property
+    def above_null(self) -> int:
+        """How many candidates are better than showing nothing, or as good; they come first."""
+        if self.null_score is None:
+            return len(self.candidates)
+        return sum(candidate.score >= self.null_score for candidate in self.candidates)
+
+    def top(self, k: int) -> list[Guidance]:
+        """Return at most `k` candidates worth showing, with their new ranks, from 1."""
+        return [
+            candidate.guidance.model_copy(update={"rank": rank})
+            for rank, candidate in enumerate(self.candidates[: min(k, self.above_null)], start=1)
+        ]
+
+
+class _Request(NamedTuple):
+    query: Query
+    guidance: Sequence[Guidance]
+
+
+class RerankingSource:
+    """A `GuidanceSource`; serves all episodes of one event loop, ranking them in batches."""
+
+    def __init__(
+        self,
+        first_stage: GuidanceSource,
+        model: RankingModel,
+        embedder: Embedder,
+        candidates: int = CANDIDATES,
+    ) -> None:
+        """Rerank what `first_stage` finds.
+
+        Args:
+            first_stage: Finds the candidates.
+            model: Orders them.
+            embedder: The one of the model's features; put a `CachedEmbedder` around slow ones.
+            candidates: Asked of the first stage, at least 1.
+
+        Raises:
+            InvalidInputError: The model's features were made with another embedder.
+        """
+        if candidates < 1:
+            raise InvalidInputError(f"a cascade ranks at least 1 candidate, asked for {candidates}")
+        self.model = model
+        self._first_stage = first_stage
+        self._candidates = candidates
+        self._extractor = FeatureExtractor(model.schema, model.resources, embedder)
+        self._batcher = MicroBatcher(self._rank)
+
+    async def retrieve(self, query: Query, k: int) -> list[Guidance]:
+        """Return at most `k` candidates, best first; none where nothing is best.
+
+        Raises:
+            InvalidInputError: The query has another grammar than the model, or k < 1.
+        """
+        if k < 1:
+            raise InvalidInputError(f"a retrieval returns at least 1 chunk, asked for k={k}")
+        return (await self.rank(query)).top(k)
+
+    async def rank(self, query: Query) -> RankedList:
+        """Return all candidates of the first stage in their new order."""
+        self._extractor.check(query)
+        found = await self._first_stage.retrieve(query, self._candidates)
+        return await self._batcher.submit(_Request(query, found))
+
+    def _rank(self, requests: Sequence[_Request]) -> list[RankedList]:
+        null = self.model.card.null_candidate
+        matrices = self._extractor.matrices(requests, null=null)
+        self.model.check_schema(self._extractor.schema.hash)
+        scores = safe_scores(self.model, np.concatenate(matrices))
+        ends = np.cumsum([len(matrix) for matrix in matrices])[:-1]
+        return [
+            _ranked(request.guidance, mine, null)
+            for request, mine in zip(requests, np.split(scores, ends), strict=True)
+        ]
+
+
+def safe_scores(model: RankingModel, features: Matrix) -> Vector:
+    """Return the scores of `features`; rows that hold no number score `UNCOMPUTABLE`."""
+    scores = np.full(len(features), UNCOMPUTABLE)
+    sound = np.isfinite(features).all(axis=1)
+    if sound.any():
+        scores[sound] = model.ranker.score(features[sound])
+    return scores
+
+
+def _ranked(guidance: Sequence[Guidance], scores: Vector, null: bool) -> RankedList:
+    """Order one query's candidates; with `null` the last score is that of showing nothing."""
+    order = np.argsort(-scores[: len(guidance)], kind="stable")
+    return RankedList(
+        tuple(RankedCandidate(guidance[i], float(scores[i])) for i in order),
+        float(scores[-1]) if null else None,
+    )
