@@ -133,6 +133,9 @@ class Gateway:
             raise InvalidInputError(f"{operation.name} takes no Idempotency-Key; leave it out")
         given: Input = operation.input.parse(await incoming.read())
         call = Call(caller, incoming.request_id)
+        if operation.is_coroutine:
+            answer: BaseModel = await operation.handler(call, given)
+            return answer
         return await anyio.to_thread.run_sync(
             self._perform, operation, call, given, incoming.idempotency_key, limiter=self.threads
         )

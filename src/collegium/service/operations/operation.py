@@ -1,14 +1,16 @@
 """What a use-case is: names, types, the scope it asks for, and the function that does it.
 
-A handler is synchronous (the store is) and runs on a worker thread. Inputs whose use-case lies in
-a namespace have a field `namespace`, and the route carries it in its path, so that a key can be
-held to its namespaces before the body is read.
+A handler is synchronous (the store is) and runs on a worker thread, or it is a coroutine function
+that blocks nobody and runs on the event loop. Inputs whose use-case lies in a namespace have a field
+`namespace`, and the route carries it in its path, so that a key can be held to its namespaces before
+the body is read.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from inspect import iscoroutinefunction
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
@@ -94,7 +96,7 @@ class Operation(Generic[In, Out]):
     """Route; each `{field}` is a field of the input."""
     input: type[In]
     output: type[Out]
-    handler: Callable[[Call, In], Out]
+    handler: Callable[[Call, In], Out] | Callable[[Call, In], Awaitable[Out]]
     example: In
     errors: tuple[type[CollegiumError], ...] = ()
     """What it may answer beside the errors that every operation shares."""
@@ -114,6 +116,13 @@ class Operation(Generic[In, Out]):
             raise ValueError(f"{self.name}: scope is {self.scope!r}, not one of {list(Scope)}")
         if ("namespace" in fields) != ("namespace" in self.path_fields):
             raise ValueError(f"{self.name}: a namespace stands in path and input, or in neither")
+        if self.is_coroutine and self.takes_idempotency_key:
+            raise ValueError(f"{self.name}: noting an Idempotency-Key would block the event loop")
+
+    @property
+    def is_coroutine(self) -> bool:
+        """Whether the handler runs on the event loop."""
+        return iscoroutinefunction(self.handler)
 
     @property
     def path_fields(self) -> tuple[str, ...]:

@@ -71,9 +71,12 @@ class PostgresLedger:
         entries = [self._entry(event) for event in events]
         return self._called(connection, _APPEND_BATCH, (_json(entries),)) if entries else []
 
-    def read(self, after: int, limit: int = MAX_BATCH) -> list[Event]:
+    def read(self, after: int, limit: int = MAX_BATCH, streams: str = "") -> list[Event]:
         """See `Ledger.read`."""
-        query = sa.select(schema.events).where(schema.events.c.position > after)
+        columns = schema.events.c
+        query = sa.select(schema.events).where(columns.position > after)
+        if streams:
+            query = query.where(columns.stream.startswith(streams, autoescape=True))
         with self.database.autocommit() as connection:
             return self._events(connection, query.order_by(schema.events.c.position), limit)
 

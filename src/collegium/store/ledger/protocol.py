@@ -40,8 +40,11 @@ class Ledger(Protocol):
         """Append up to MAX_BATCH events, all or none; returns them in the order given."""
         ...
 
-    def read(self, after: int, limit: int = MAX_BATCH) -> list[Event]:
-        """Return up to `limit` events with a position above `after`, by position."""
+    def read(self, after: int, limit: int = MAX_BATCH, streams: str = "") -> list[Event]:
+        """Return up to `limit` events with a position above `after`, by position.
+
+        Only those of streams whose name begins with `streams`.
+        """
         ...
 
     def stream(self, name: str, after_version: int = 0, limit: int = MAX_BATCH) -> list[Event]:
