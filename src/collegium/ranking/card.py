@@ -51,6 +51,8 @@ class OrderQuality(Record):
 
     ndcg: float | None
     """Mean over the groups with a relevant candidate, as `ranking.metrics` defines it."""
+    ndcg_others: float | None
+    """Mean over the groups without one whose labels differ: what to keep away from."""
     top_label: float | None
     """Mean label of what stands first, over all groups."""
 

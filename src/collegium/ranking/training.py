@@ -1,0 +1,117 @@
+"""Trains a ranker on some questions and measures it on the others, or says why it is of no use.
+
+Training and validation never share a question. A ranker that gives all candidates of a group one
+score, or orders held-out groups no better than chance does, is refused.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from collegium.core import InvalidInputError, content_id, generator
+from collegium.experience.labels import UtilityLabel
+from collegium.ranking.card import OrderQuality, RankingMetrics
+from collegium.ranking.configs import FFNConfig, LambdaMARTConfig, SVMRankConfig
+from collegium.ranking.groups import LabelledGroup, TrainingSet
+from collegium.ranking.kinds import fit_ranker
+from collegium.ranking.metrics import measure
+from collegium.ranking.protocol import Ranker, Vector
+
+
+class UselessRankerError(InvalidInputError):
+    """A ranker was trained and learned nothing that orders candidates."""
+
+    code = "useless_ranker"
+
+
+class Split(NamedTuple):
+    """Groups by place."""
+
+    train: list[int]
+    validation: list[int]
+
+
+class Trained(NamedTuple):
+    """A ranker and how it did on questions that it was not trained on."""
+
+    ranker: Ranker
+    metrics: RankingMetrics
+
+
+def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) -> Split:
+    """Hold out `share` of the questions.
+
+    Questions that tell something about order, and those that do not, are divided apart, so that
+    neither side is left without.
+
+    Raises:
+        InvalidInputError: One side would have no group whose labels differ.
+    """
+    telling = {group.question for group in groups if group.differs}
+    held: set[str] = set()
+    for stratum in (telling, {group.question for group in groups} - telling):
+        names = sorted(stratum)
+        order = generator(seed, "validation").permutation(len(names))
+        held |= {names[i] for i in order[: round(share * len(names))]}
+    if not held & telling or not telling - held:
+        raise InvalidInputError(
+            f"labels differ in the groups of {len(telling)} questions only: too few to train on "
+            f"some and hold out {share:.0%}; label more questions"
+        )
+    places = range(len(groups))
+    return Split(
+        [i for i in places if groups[i].question not in held],
+        [i for i in places if groups[i].question in held],
+    )
+
+
+def train_ranker(
+    config: LambdaMARTConfig | SVMRankConfig | FFNConfig,
+    train: TrainingSet,
+    validation: TrainingSet,
+    seed: int,
+) -> Trained:
+    """Train on `train`, measure on `validation`.
+
+    Raises:
+        UselessRankerError: The ranker is constant, or no better than random order.
+    """
+    ranker = fit_ranker(config, train, seed)
+    scores = ranker.score(validation.features)
+    metrics = measure(validation, scores)
+    _check_varies(config.kind, validation, scores)
+    _check_learned(config.kind, metrics)
+    return Trained(ranker, metrics)
+
+
+def labels_digest(labels: Iterable[UtilityLabel]) -> str:
+    """Return the content id of labels, in whatever order they come."""
+    return content_id(sorted(content_id(label) for label in labels))
+
+
+def _check_varies(kind: str, data: TrainingSet, scores: Vector) -> None:
+    if not np.isfinite(scores).all():
+        raise UselessRankerError(
+            f"{kind}: {int((~np.isfinite(scores)).sum())} of {len(scores)} scores are no numbers; "
+            "lower its learning rate"
+        )
+    if all(np.ptp(scores[rows]) == 0 for rows in data.rows):
+        raise UselessRankerError(
+            f"{kind}: it gives all candidates of each held-out group one score; train on more "
+            "labels, or with smaller leaves or less regularisation"
+        )
+
+
+def _check_learned(kind: str, metrics: RankingMetrics) -> None:
+    """Compare where NDCG is defined: in groups with a relevant candidate, else in the others."""
+    mine, chance = _compared(metrics.ranker), _compared(metrics.random)
+    if mine is None or chance is None or mine <= chance:
+        raise UselessRankerError(
+            f"{kind}: NDCG {mine} on {metrics.groups_differing} held-out groups whose labels "
+            f"differ, where random order has {chance}: it learned no order; train on more labels"
+        )
+
+
+def _compared(quality: OrderQuality) -> float | None:
+    return quality.ndcg_others if quality.ndcg is None else quality.ndcg
