@@ -212,6 +212,18 @@ def test_a_second_open_goes_on_where_the_first_stopped(index, opener, tmp_path):
     assert again.count() == 2
 
 
+def test_a_reader_sees_what_others_added_once_it_asks(index, opener, tmp_path):
+    index.add([make_chunk(1)], grid([(1, 0, 0)]))
+    reader = opener(tmp_path / "index", None)
+    index.add([make_chunk(2)], grid([(2, 0, 0)]))
+    assert reader.count() == 1
+    reader.refresh()
+    assert reader.count() == 2
+    query = (grid([(2, 0, 0)]), 2, [SearchFilter()])
+    assert reader.search(*query) == index.search(*query)
+    assert reader.add([make_chunk(2)], grid([(2, 0, 0)])) == 0
+
+
 def test_another_header_is_refused(index, opener, tmp_path):
     for change in ({"embedder": "other"}, {"dimension": 4}, {"grammar": "old"}):
         with pytest.raises(InvalidInputError, match="another directory"):

@@ -105,3 +105,30 @@ def test_a_plugin_is_found_by_its_entry_point(tmp_path, monkeypatch):
 def build(directory, header, options):
     assert options == {"x": 1}
     return ExactIndex(directory, header)
+
+
+def test_many_small_adds_make_few_segments_and_the_same_rows(tmp_path, chunks):
+    vectors = crowded(np.random.default_rng(3), len(chunks))
+    index = ExactIndex(tmp_path, HEADER)
+    for row, chunk in enumerate(chunks):
+        index.add([chunk], vectors[row][None])
+    assert len(list((tmp_path / "segments").glob("*.npy"))) <= 8
+    assert [c.chunk_id for c in index.chunks()] == [c.chunk_id for c in chunks]
+    hits = index.search(vectors[:5], 1, [SearchFilter()] * 5)
+    assert [found[0].distance for found in hits] == [0.0] * 5
+
+
+def test_a_reader_too_late_for_a_segment_reads_the_manifest_again(tmp_path, chunks, monkeypatch):
+    vectors = crowded(np.random.default_rng(4), len(chunks))
+    writer = ExactIndex(tmp_path, HEADER)
+    writer.add(chunks[:4], vectors[:4])
+    read = exact._segment_names
+
+    def slowly(manifest):
+        names = read(manifest)
+        monkeypatch.setattr(exact, "_segment_names", read)
+        writer.add(chunks[4:8], vectors[4:8])
+        return names
+
+    monkeypatch.setattr(exact, "_segment_names", slowly)
+    assert ExactIndex(tmp_path).count() == 8

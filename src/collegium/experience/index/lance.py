@@ -58,7 +58,7 @@ class LanceIndex:
         self.header = open_header(directory, header)
         self._index_above = index_above
         self._table = _open_table(directory, self.header.dimension)
-        self._known = set(self._columns("dedup_key")["dedup_key"].to_pylist())
+        self._known = self._keys()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (type(self), self.directory, self._index_above)
@@ -73,6 +73,13 @@ class LanceIndex:
         if batch.table.num_rows:
             self._keep_indexed()
         return int(batch.table.num_rows)
+
+    def refresh(self) -> None:
+        """See `VectorIndex.refresh`."""
+        seen = self._table.version
+        self._table.checkout_latest()
+        if self._table.version != seen:
+            self._known = self._keys()
 
     def search(
         self, vectors: NDArray[np.float32], k: int, filters: Sequence[SearchFilter]
@@ -98,6 +105,9 @@ class LanceIndex:
         table = self._columns("position", "record", where=wanted).sort_by("position")
         for text in table["record"]:
             yield Chunk.model_validate_json(text.as_py())
+
+    def _keys(self) -> set[str]:
+        return set(self._columns("dedup_key")["dedup_key"].to_pylist())
 
     def _with_vectors(self, batch: Batch) -> pa.Table:
         first = self._table.count_rows()

@@ -6,7 +6,8 @@
 * `add` is all or nothing and durable on return. A chunk whose `dedup_key` is already there, or that
   came earlier in the same call, is dropped, so a repeated `add` changes nothing.
 * Each chunk carries its partition p; a search "as of" p sees partitions 0 .. p, which is D_p.
-* One writer at a time; readers open the index and see what was complete at that moment.
+* One writer at a time; readers open the index and see what was complete at that moment, until they
+  `refresh`.
 * An index pickles as its directory, never as an open file.
 """
 
@@ -82,6 +83,10 @@ class VectorIndex(Protocol):
             InvalidInputError: The shapes differ, a vector is not finite, or a chunk has another
                 grammar than the index.
         """
+        ...
+
+    def refresh(self) -> None:
+        """See from now on what another process has added so far."""
         ...
 
     def search(

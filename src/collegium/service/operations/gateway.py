@@ -7,7 +7,7 @@ one log line and one count, whatever became of it. Secrets and inputs are not lo
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import anyio
 import structlog
@@ -134,8 +134,7 @@ class Gateway:
         given: Input = operation.input.parse(await incoming.read())
         call = Call(caller, incoming.request_id)
         if operation.is_coroutine:
-            answer: BaseModel = await operation.handler(call, given)
-            return answer
+            return cast(BaseModel, await operation.handler(call, given))
         return await anyio.to_thread.run_sync(
             self._perform, operation, call, given, incoming.idempotency_key, limiter=self.threads
         )
@@ -146,8 +145,7 @@ class Gateway:
         if key is not None:
             digest = content_id([operation.name, given.model_dump(mode="json")])
             self.digests.claim(call.caller.key_id, key, digest)
-        answer: BaseModel = operation.handler(call, given)
-        return answer
+        return cast(BaseModel, operation.handler(call, given))
 
 
 def _authorise(caller: Caller, operation: Operation[Any, Any], namespace: str | None) -> None:

@@ -1,9 +1,9 @@
 """What a use-case is: names, types, the scope it asks for, and the function that does it.
 
 A handler is synchronous (the store is) and runs on a worker thread, or it is a coroutine function
-that blocks nobody and runs on the event loop. Inputs whose use-case lies in a namespace have a field
-`namespace`, and the route carries it in its path, so that a key can be held to its namespaces before
-the body is read.
+that blocks nobody and runs on the event loop. Inputs whose use-case lies in a namespace have a
+field `namespace`, and the route carries it in its path, so that a key can be held to its namespaces
+before the body is read.
 """
 
 import re
