@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from typing import Any, LiteralString
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -118,6 +119,12 @@ class PostgresLedger:
         """See `Ledger.position`."""
         with self.database.autocommit() as connection:
             return int(connection.scalar(sa.select(schema.ledger.c.position)) or 0)
+
+    def identity(self) -> UUID:
+        """See `Ledger.identity`."""
+        with self.database.autocommit() as connection:
+            known: UUID = connection.execute(sa.select(schema.ledger.c.id)).scalar_one()
+            return known
 
     def texts(self, position: int) -> Mapping[str, str | None]:
         """See `Ledger.texts`."""

@@ -12,6 +12,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
+from uuid import UUID
 
 from collegium.store.ledger.events import Event, NewEvent
 
@@ -61,6 +62,10 @@ class Ledger(Protocol):
 
     def position(self) -> int:
         """Return the position of the newest event, 0 when there is none."""
+        ...
+
+    def identity(self) -> UUID:
+        """Return the id that this ledger has had since it was made, also in its backups."""
         ...
 
     def texts(self, position: int) -> Mapping[str, str | None]:
