@@ -15,7 +15,7 @@ from collegium.core import Guidance, InvalidInputError, Query
 from collegium.embedding import Embedder
 from collegium.experience.batching import MicroBatcher
 from collegium.ranking.card import RankingModel
-from collegium.ranking.features import FeatureExtractor
+from collegium.ranking.features import Candidates, FeatureExtractor
 from collegium.ranking.protocol import UNCOMPUTABLE, Matrix, Vector
 
 CANDIDATES = 20
@@ -52,9 +52,42 @@ class RankedList(NamedTuple):
         ]
 
 
-class _Request(NamedTuple):
-    query: Query
-    guidance: Sequence[Guidance]
+class Reranker:
+    """Orders candidates by a model; serves all callers of one event loop, in batches."""
+
+    def __init__(self, model: RankingModel, embedder: Embedder) -> None:
+        """Order by `model`.
+
+        Args:
+            model: Scores the candidates.
+            embedder: The one of the model's features; put a `CachedEmbedder` around slow ones.
+
+        Raises:
+            InvalidInputError: The model's features were made with another embedder.
+        """
+        self.model = model
+        self._extractor = FeatureExtractor(model.schema, model.resources, embedder)
+        self._batcher = MicroBatcher(self._order)
+
+    def check(self, query: Query) -> None:
+        """Raise InvalidInputError when `query` has another grammar than the model."""
+        self._extractor.check(query)
+
+    async def order(self, query: Query, guidance: Sequence[Guidance]) -> RankedList:
+        """Return all of `guidance`, which stands in the first stage's order, in the model's."""
+        self.check(query)
+        return await self._batcher.submit(Candidates(query, guidance))
+
+    def _order(self, requests: Sequence[Candidates]) -> list[RankedList]:
+        null = self.model.card.null_candidate
+        matrices = self._extractor.matrices(requests, null=null)
+        self.model.check_schema(self._extractor.schema.hash)
+        scores = safe_scores(self.model, np.concatenate(matrices))
+        ends = np.cumsum([len(matrix) for matrix in matrices])[:-1]
+        return [
+            _ranked(request.guidance, mine, null)
+            for request, mine in zip(requests, np.split(scores, ends), strict=True)
+        ]
 
 
 class RerankingSource:
@@ -72,7 +105,7 @@ class RerankingSource:
         Args:
             first_stage: Finds the candidates.
             model: Orders them.
-            embedder: The one of the model's features; put a `CachedEmbedder` around slow ones.
+            embedder: See `Reranker`.
             candidates: Asked of the first stage, at least 1.
 
         Raises:
@@ -80,11 +113,9 @@ class RerankingSource:
         """
         if candidates < 1:
             raise InvalidInputError(f"a cascade ranks at least 1 candidate, asked for {candidates}")
-        self.model = model
         self._first_stage = first_stage
         self._candidates = candidates
-        self._extractor = FeatureExtractor(model.schema, model.resources, embedder)
-        self._batcher = MicroBatcher(self._rank)
+        self._reranker = Reranker(model, embedder)
 
     async def retrieve(self, query: Query, k: int) -> list[Guidance]:
         """Return at most `k` candidates, best first; none where nothing is best.
@@ -98,20 +129,9 @@ class RerankingSource:
 
     async def rank(self, query: Query) -> RankedList:
         """Return all candidates of the first stage in their new order."""
-        self._extractor.check(query)
+        self._reranker.check(query)
         found = await self._first_stage.retrieve(query, self._candidates)
-        return await self._batcher.submit(_Request(query, found))
-
-    def _rank(self, requests: Sequence[_Request]) -> list[RankedList]:
-        null = self.model.card.null_candidate
-        matrices = self._extractor.matrices(requests, null=null)
-        self.model.check_schema(self._extractor.schema.hash)
-        scores = safe_scores(self.model, np.concatenate(matrices))
-        ends = np.cumsum([len(matrix) for matrix in matrices])[:-1]
-        return [
-            _ranked(request.guidance, mine, null)
-            for request, mine in zip(requests, np.split(scores, ends), strict=True)
-        ]
+        return await self._reranker.order(query, found)
 
 
 def safe_scores(model: RankingModel, features: Matrix) -> Vector:
