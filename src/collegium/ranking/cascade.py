@@ -81,7 +81,7 @@ class Reranker:
     def _order(self, requests: Sequence[Candidates]) -> list[RankedList]:
         null = self.model.card.null_candidate
         matrices = self._extractor.matrices(requests, null=null)
-        self.model.check_schema(self._extractor.schema.hash)
+        self.model.check_schema(self._extractor.schema_hash)
         scores = safe_scores(self.model, np.concatenate(matrices))
         ends = np.cumsum([len(matrix) for matrix in matrices])[:-1]
         return [

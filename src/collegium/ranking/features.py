@@ -72,6 +72,8 @@ class FeatureExtractor:
                 f"{resources.digest}): load both from one model"
             )
         self.schema = schema
+        self.schema_hash = schema.hash
+        self._width = len(schema.columns)
         self._resources = resources
         self._embedder = embedder
         self._analyser = TextAnalyser(resources.vectorisers)
@@ -120,7 +122,7 @@ class FeatureExtractor:
     ) -> Matrix:
         asked = np.array([len(query.key_text.split()), query.progress], np.float64)
         consumer = _one_hot(self._consumers, [query.consumer])[0]
-        rows = np.zeros((len(guidance) + null, len(self.schema.columns)))
+        rows = np.zeros((len(guidance) + null, self._width))
         rows[:, self._consumer_columns] = consumer
         rows[:, self._query_columns] = asked
         if guidance:

@@ -39,7 +39,8 @@ class FFN:
 
     def __init__(self, standardise: Standardiser, layers: Sequence[Layer]) -> None:
         self.standardise = standardise
-        self.layers = tuple(layers)
+        # One layout, as the order of a sum, and so its last digit, follows the layout.
+        self.layers = tuple(Layer(np.ascontiguousarray(w), bias) for w, bias in layers)
 
     def score(self, features: Matrix) -> Vector:
         """Return the logits; see `Ranker.score`."""
@@ -54,7 +55,7 @@ class FFN:
 
         tensors = {"mean": self.standardise.mean, "scale": self.standardise.scale}
         for number, layer in enumerate(self.layers):
-            tensors[f"weights.{number}"] = np.ascontiguousarray(layer.weights)
+            tensors[f"weights.{number}"] = layer.weights
             tensors[f"bias.{number}"] = layer.bias
         write_whole(folder / _FILE, lambda out: out.write(save(tensors)))
 

@@ -5,7 +5,6 @@ producers and c consumers has 42 + p + c columns. An id that the schema does not
 """
 
 from enum import StrEnum
-from functools import cached_property
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
@@ -101,7 +100,7 @@ class FeatureSchema(Record):
     resources: str
     """Digest of benchmark table and TF-IDF vectorisers."""
 
-    @cached_property
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a matrix: the features in order, ids expanded in their places."""
         ids = {
@@ -110,12 +109,12 @@ class FeatureSchema(Record):
         }
         return tuple(column for name in self.names for column in ids.get(name, [name]))
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """Content id: equal hashes, equal features for equal input."""
         return content_id(self)
 
-    @cached_property
+    @property
     def blocks(self) -> dict[str, slice]:
         """The columns of each feature; an id has as many as are known."""
         widths = {PRODUCER_ID: len(self.producers), CONSUMER_ID: len(self.consumers)}

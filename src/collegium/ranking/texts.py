@@ -86,6 +86,8 @@ def overlaps(query: Bags, documents: Sequence[Bags]) -> NDArray[np.float64]:
     For tokens and bigrams that is the size of the intersection, for terms the cosine; the shape is
     (documents, 12).
     """
+    if not len(query.keys):
+        return np.zeros((len(documents), _BAGS))
     keys = np.concatenate([document.keys for document in documents])
     bags = np.concatenate([document.bags for document in documents])
     weights = np.concatenate([document.weights for document in documents])

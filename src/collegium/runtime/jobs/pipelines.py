@@ -24,8 +24,18 @@ from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
 from collegium.runtime.jobs.label_utility import label_utility
 from collegium.runtime.jobs.progress import ConsoleProgress
-from collegium.runtime.jobs.showing import show_adapters, show_labels, show_memory
+from collegium.runtime.jobs.showing import (
+    show_adapters,
+    show_labels,
+    show_memory,
+    show_rankers,
+)
 from collegium.runtime.jobs.train_agents import TrainAgentsConfig, train_agents
+from collegium.runtime.jobs.train_rerankers import (
+    TrainRerankersConfig,
+    estimate_rankers,
+    train_rerankers,
+)
 from collegium.store import RunDirectory
 
 C = TypeVar("C", bound=PlayingConfig)
@@ -74,4 +84,12 @@ TRAIN_AGENTS = Job(
     run=train_agents,
     estimate=estimate_training,
     show=show_adapters,
+)
+
+TRAIN_RERANKERS = Job(
+    name="train_rerankers",
+    config=TrainRerankersConfig,
+    run=train_rerankers,
+    estimate=estimate_rankers,
+    show=show_rankers,
 )

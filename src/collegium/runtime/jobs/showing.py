@@ -6,6 +6,7 @@ from rich.table import Table
 from collegium.runtime.jobs.build_memory import MemoryBuilt
 from collegium.runtime.jobs.label_utility import LabelledMemory
 from collegium.runtime.jobs.train_agents import TrainedAgents
+from collegium.runtime.jobs.train_rerankers import TrainedRankers
 
 
 def show_memory(built: MemoryBuilt, console: Console) -> None:
@@ -35,4 +36,28 @@ def show_adapters(trained: TrainedAgents, console: Console) -> None:
         share = card.benchmarks.get("all")
         solved = "not measured" if share is None else f"{share:.0%}"
         table.add_row(card.name, f"{card.tokens:,}", str(card.final_loss), solved)
+    console.print(table)
+
+
+def show_rankers(trained: TrainedRankers, console: Console) -> None:
+    """Print how each ranker orders held-out groups, beside orders that need no training."""
+    counts = trained.rankers[0].groups
+    console.print(
+        f"{counts.labels:,} labels ({counts.helped:,} helped, {counts.hurt:,} hurt) in "
+        f"{counts.groups:,} groups of {counts.questions:,} questions; in {counts.all_equal:,} "
+        f"groups all labels are equal; {counts.left_out:,} with one candidate are left out",
+        highlight=False,
+    )
+    table = Table("ranker", "NDCG", "similarity", "random", "label of the first", "at random")
+    for row in trained.rankers:
+        if (measured := row.metrics) is None:
+            console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
+            continue
+        orders = (measured.ranker, measured.similarity, measured.random)
+        labels = (measured.ranker, measured.random)
+        table.add_row(
+            row.key,
+            *("" if order.ndcg is None else f"{order.ndcg:.3f}" for order in orders),
+            *("" if order.top_label is None else f"{order.top_label:+.3f}" for order in labels),
+        )
     console.print(table)
