@@ -23,6 +23,7 @@ STATUS: Mapping[str, int] = {
     "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "timeout": 408,
     "conflict": 409,
     "too_large": 413,
     "media_type": 415,
@@ -52,6 +53,12 @@ class TooLargeError(InvalidInputError):
     """The body is larger than the service takes."""
 
     code = "too_large"
+
+
+class TooSlowError(InvalidInputError):
+    """The body did not arrive in the time that the service waits for one."""
+
+    code = "timeout"
 
 
 class HeadersTooLargeError(InvalidInputError):

@@ -1,12 +1,15 @@
 """One envelope for every failure, limits before reading, hostile input, ids and the document."""
 
+import asyncio
 import json
 
+import httpx
 import pytest
 from service_fixtures import example_trajectory, local_service
 
 from collegium.cli.exit_codes import MEANINGS
 from collegium.core import CollegiumError
+from collegium.service.application import ServiceApplication
 from collegium.service.errors import STATUS, ErrorEnvelope
 from collegium.service.http import Limits
 
@@ -37,7 +40,7 @@ def test_unknown_route_and_method(service):
     refused(service.call("GET", f"{PATH}/"), 404, "not_found")
     answer = service.call("DELETE", PATH)
     refused(answer, 405, "method_not_allowed")
-    assert answer.headers["allow"]
+    assert answer.headers["allow"] == "GET, POST"
 
 
 def test_unknown_keys_are_told_how_to_bring_one(service):
@@ -119,6 +122,28 @@ def test_bodies_are_limited_before_they_are_read(database):
         refused(send(service, key, b" " * 4000), 422, "invalid_input")
         for body in (b" " * 5001, chunks()):
             refused(service.call("POST", "/mcp", key, content=body), 413, "too_large")
+
+
+def test_bodies_that_trickle_give_their_place_back(service, database):
+    async def trickle():
+        yield b" "
+        await asyncio.sleep(5)
+        yield b" "
+
+    async def run():
+        app = ServiceApplication(database).http_app(Limits(body_seconds=0.2))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://s") as client,
+        ):
+            headers = {**JSON, "authorization": f"Bearer {key}"}
+            for path in (PATH, "/mcp"):
+                answer = await client.post(path, content=trickle(), headers=headers)
+                assert "0.2 s" in refused(answer, 408, "timeout").message
+            refused(await client.post(PATH, content=b" ", headers=headers), 422, "invalid_input")
+
+    key = service.mint("write", "read")
+    asyncio.run(run())
 
 
 def test_floods_of_headers(service, writer):

@@ -103,6 +103,15 @@ def test_no_key_no_tools(service):
         assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthenticated")
 
 
+def test_no_stream_is_held_open_for_nothing(service):
+    """Without sessions the server has nothing of its own to say: GET would wait for ever."""
+    key = service.mint("read")
+    for method in ("GET", "DELETE"):
+        answer = service.call(method, "/mcp", key, headers={"accept": "text/event-stream"})
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert answer.json()["error"]["code"] == "method_not_allowed"
+
+
 def test_every_message_counts(service):
     key = service.mint("read", calls_per_minute=2)
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

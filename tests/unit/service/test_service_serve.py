@@ -18,11 +18,16 @@ from collegium.cli import main
 from collegium.core import ConfigError
 from collegium.runtime.serve import deployments, metrics
 from collegium.runtime.serve.configs import NoopArgs, ServeConfig, ServiceArgs
-from collegium.runtime.serve.local import check_free
+from collegium.runtime.serve.local import reserved
 from collegium.service.http.noop import noop_app
 
 ROOT = Path(__file__).resolve().parents[3]
 SHELLS = sorted((ROOT / "serve").glob("*.py"))
+
+
+def enter(context):
+    with context:
+        pass
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell.name)
@@ -86,5 +91,19 @@ def test_taken_port():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(ConfigError, match="--port"):
-            check_free("127.0.0.1", taken.getsockname()[1])
+            enter(reserved("127.0.0.1", taken.getsockname()[1]))
     assert ServeConfig().port == 8000
+
+
+def test_a_port_is_reserved_before_anything_listens():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with reserved("127.0.0.1", port), pytest.raises(ConfigError, match="another `collegium serve`"):
+        enter(reserved("127.0.0.1", port))
+    enter(reserved("127.0.0.1", port))
+
+
+def test_an_unknown_host_is_named():
+    with pytest.raises(ConfigError, match="no-such-host"):
+        enter(reserved("no-such-host.invalid", 8000))

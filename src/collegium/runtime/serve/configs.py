@@ -14,9 +14,11 @@ class NoopArgs(Config):
     """Arguments of the application that does nothing."""
 
     replicas: int = Field(default=1, ge=1, le=1000)
-    """How many processes answer."""
+    """How many processes answer; each gives out its share of a key's calls a minute."""
     max_ongoing_requests: int = Field(default=100, ge=1)
     """Requests that one replica takes at a time."""
+    max_queued_requests: int = Field(default=1000, ge=1)
+    """Requests that wait while all replicas have as many as they take; more get 503."""
 
 
 class ServiceArgs(NoopArgs):
@@ -30,6 +32,8 @@ class ServiceArgs(NoopArgs):
     """Most headers of a request."""
     max_header_bytes: int = Field(default=16 << 10, ge=1024)
     """Names and values of a request's headers together."""
+    max_body_seconds: float = Field(default=10.0, gt=0)
+    """Longest time that a body may take to arrive."""
     verbosity: int = Field(default=1, ge=0, le=2)
     """Log lines: 0 warnings, 1 also one line for each call, 2 everything."""
 

@@ -14,6 +14,9 @@ from collegium.store.settings import require_server
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+_LOOK_EVERY_S = 2.0
+"""Between two looks at each replica, so that one that was killed is replaced within seconds."""
+
 
 class Service:
     """The service as a deployment."""
@@ -35,7 +38,9 @@ class Service:
         application = ServiceApplication(
             Database.open(args.database), recorder=RayRecorder(), replicas=args.replicas
         )
-        limits = Limits(args.max_body_bytes, args.max_header_bytes, args.max_headers)
+        limits = Limits(
+            args.max_body_bytes, args.max_header_bytes, args.max_headers, args.max_body_seconds
+        )
         return application.http_app(limits, echo_request_ids=False)
 
 
@@ -66,6 +71,8 @@ def _deploy(kind: type, args: NoopArgs, *given: Any) -> serve.Application:
         name=kind.__name__.lower(),
         num_replicas=args.replicas,
         max_ongoing_requests=args.max_ongoing_requests,
+        max_queued_requests=args.max_queued_requests,
+        health_check_period_s=_LOOK_EVERY_S,
         ray_actor_options={"num_cpus": 0},
         logging_config={"enable_access_log": False, "encoding": "JSON"},
     )

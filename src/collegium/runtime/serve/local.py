@@ -5,15 +5,19 @@ import logging
 import os
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
+from filelock import FileLock, Timeout
 from ray import serve
 
 from collegium.core import ConfigError
 from collegium.runtime.cluster import ray_cluster
 from collegium.runtime.serve.configs import ServeConfig
 from collegium.runtime.serve.deployments import build_service
+from collegium.runtime.serve.proxy import CALLBACK, CALLBACK_VARIABLE
 from collegium.store.database import Database
 
 _NAME = "collegium"
@@ -24,23 +28,20 @@ def serving(config: ServeConfig) -> Iterator[str]:
     """Serve within the context; gives the address.
 
     Raises:
-        ConfigError: The port is taken, or the database does not fit.
+        ConfigError: The port is taken, Serve runs on the cluster already, or the database does not
+            fit.
         UnavailableError: The database does not answer.
     """
-    check_free(config.host, config.port)
-    # Held until the end, so that an embedded server starts before the first replica asks for it.
+    # The database is held until the end: an embedded server starts before the first replica asks.
     with (
+        reserved(config.host, config.port),
         contextlib.closing(Database.open(config.service.database)),
+        _proxied_as_ours(),
         ray_cluster(config.ray_address),
+        _started(config),
     ):
-        logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(http_options={"host": config.host, "port": config.port})
-        try:
-            serve.run(build_service(config.service), name=_NAME, route_prefix="/")
-            yield f"http://{config.host}:{config.port}"
-        finally:
-            # Only ours: on a cluster of others' their applications go on.
-            serve.delete(_NAME)
+        serve.run(build_service(config.service), name=_NAME, route_prefix="/")
+        yield _address(config.host, config.port)
 
 
 def wait_for_signal() -> None:
@@ -51,15 +52,68 @@ def wait_for_signal() -> None:
     told.wait()
 
 
-def check_free(host: str, port: int) -> None:
-    """Raise ConfigError if `port` cannot be listened on."""
+@contextlib.contextmanager
+def reserved(host: str, port: int) -> Iterator[None]:
+    """Keep `port` for the context; raises ConfigError if it is taken.
+
+    Serve's proxies share a port with whatever else of the same account does (SO_REUSEPORT), and
+    listen only some seconds from now; a lock keeps a second service from starting meanwhile.
+    """
+    lock = FileLock(Path(tempfile.gettempdir()) / f"collegium-serve-{os.geteuid()}-{port}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise _taken(host, port, "another `collegium serve` starts or runs there") from None
+    with lock:
+        _check_free(host, port)
+        yield
+
+
+@contextlib.contextmanager
+def _started(config: ServeConfig) -> Iterator[None]:
+    """Start Serve, and end it with all its applications unless others have come to use it."""
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)
+    if serve.status().proxies:
+        raise ConfigError(
+            f"Serve runs on {config.ray_address} already, with options of its own: add the service "
+            "with `serve deploy serve/config.yaml`, or end what runs with `serve shutdown`"
+        )
+    serve.start(http_options={"host": config.host, "port": config.port})
+    try:
+        yield
+    finally:
+        serve.delete(_NAME)
+        if not serve.status().applications:
+            serve.shutdown()
+
+
+@contextlib.contextmanager
+def _proxied_as_ours() -> Iterator[None]:
+    """Have proxies of clusters that this process starts answer as the service does."""
+    before = os.environ.get(CALLBACK_VARIABLE)
+    os.environ[CALLBACK_VARIABLE] = before or CALLBACK
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[CALLBACK_VARIABLE]
+
+
+def _check_free(host: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise ConfigError(
-                f"port {port} on {host}: {os.strerror(error.errno or 0)}; end what listens there, "
-                f"or choose another with --port"
-            ) from None
+            raise _taken(host, port, error.strerror or str(error)) from None
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _taken(host: str, port: int, why: str) -> ConfigError:
+    return ConfigError(
+        f"port {port} on {host}: {why}; end what listens there, or choose another with --port"
+    )

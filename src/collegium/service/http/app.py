@@ -55,7 +55,7 @@ def build_http_app(
     app.include_router(health_routes(probes))
     described = document(app, registry)
     app.include_router(operation_routes(registry, gateway))
-    app.router.routes.append(Route("/mcp", mcp))
+    app.router.routes.append(Route("/mcp", mcp, methods=["POST"]))
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> dict[str, object]:

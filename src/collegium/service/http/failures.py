@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from collegium.core import CollegiumError, InvalidInputError, NotFoundError
 from collegium.service.errors import (
@@ -45,6 +46,8 @@ async def _routing(request: Request, error: Exception) -> Response:
         raise error
     answer = failure(_translate(request, error), _request_id(request))
     answer.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        answer.headers["allow"] = ", ".join(_methods(request))
     return answer
 
 
@@ -55,6 +58,13 @@ def _translate(request: Request, error: HTTPException) -> CollegiumError:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         return MethodNotAllowedError(f"no {route}; GET /openapi.json lists the methods")
     return InvalidInputError(str(error.detail))
+
+
+def _methods(request: Request) -> list[str]:
+    """Return those that the path takes; the router itself names those of its first route only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    there = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in there for method in route.methods or ()})
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -25,6 +25,7 @@ from collegium.service.errors import (
     HeadersTooLargeError,
     MediaTypeError,
     TooLargeError,
+    TooSlowError,
     UnexpectedError,
     envelope,
     status_of,
@@ -40,7 +41,7 @@ _SHARED = (
     UnexpectedError,
     UnavailableError,
 )
-_WITH_BODY = (TooLargeError, MediaTypeError)
+_WITH_BODY = (TooLargeError, TooSlowError, MediaTypeError)
 _REF = "#/components/schemas/{model}"
 _KEY = {"type": "http", "scheme": "bearer", "description": "A key: `collegium key mint`."}
 _IDEMPOTENCY_KEY = {

@@ -1,6 +1,7 @@
 """Ids that tie an answer to its log lines: the caller's own if well formed, else a new one.
 
-`X-Request-Id` comes back with every answer; where Ray Serve's proxy stands before us, it does that.
+`X-Request-Id` comes back with every answer, and whoever stands behind gets it as well; where Ray
+Serve's proxy stands before us, its edge does that (see `service.http.edge`).
 `X-Run-Id` names the run on whose behalf an agent calls; it goes into the log lines only.
 """
 
@@ -8,14 +9,14 @@ import re
 from collections.abc import Callable
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _FORM = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestIds:
-    """ASGI middleware that puts `request_id` into the request's state, the log and the answer."""
+    """ASGI middleware: puts `request_id` into state and headers of the request, log and answer."""
 
     def __init__(self, app: ASGIApp, new_id: Callable[[], str], echo: bool) -> None:
         """Make ids with `new_id` for requests that bring none; `echo`: put them into answers."""
@@ -28,8 +29,9 @@ class RequestIds:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = MutableHeaders(scope=scope)
         request_id = _well_formed(headers.get("x-request-id")) or self._new_id()
+        headers["x-request-id"] = request_id
         run_id = _well_formed(headers.get("x-run-id"))
         scope.setdefault("state", {})["request_id"] = request_id
 

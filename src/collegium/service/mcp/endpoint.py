@@ -1,7 +1,9 @@
 """MCP over streamable HTTP, as one ASGI endpoint that only holders of a key reach.
 
-It keeps no sessions, so that any replica may answer any request. The protocol's own checks of Host
-and Origin are off: they guard servers that trust whoever reaches them, and here a key is needed.
+It keeps no sessions, so that any replica may answer any request: there is nothing to end (DELETE)
+and no stream of the server's own messages (GET), which would hold a place and stay empty. The
+protocol's own checks of Host and Origin are off: they guard servers that trust whoever reaches
+them, and here a key is needed.
 """
 
 from collections.abc import AsyncIterator
