@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from collegium.service.http import Limits
+    from collegium.service.retrieval import Retrieval, RetrievalSettings
 
 # The engine lends 15 connections at most; some stay free for looking up keys.
 _HANDLERS_AT_ONCE = 10
@@ -35,16 +36,33 @@ class ServiceApplication:
         clock: Clock | None = None,
         recorder: Recorder = NO_METRICS,
         replicas: int = 1,
+        retrieval: "RetrievalSettings | None" = None,
     ) -> None:
-        """Put the parts together; `replicas` of it share each key's rate."""
+        """Put the parts together.
+
+        Args:
+            database: Stays the caller's to close, after the application.
+            clock: The machine's when None.
+            recorder: Takes note of calls.
+            replicas: How many applications share each key's rate.
+            retrieval: Offer retrieval as well, made of this.
+        """
         self._database = database
         clock = clock or SystemClock()
+        ledger = PostgresLedger(database, clock)
         store = KeyStore(database)
         digests = RequestDigests(database, clock)
         digests.forget_old()
         self.keys = KeyService(store, clock, secrets.token_bytes)
-        trajectories = TrajectoryService(PostgresLedger(database, clock), clock)
-        self.registry = Registry([*trajectory_operations(trajectories), *key_operations(self.keys)])
+        trajectories = TrajectoryService(ledger, clock)
+        self._retrieval = _retrieval(retrieval, ledger, clock) if retrieval else None
+        self.registry = Registry(
+            [
+                *trajectory_operations(trajectories),
+                *(self._retrieval.operations() if self._retrieval else ()),
+                *key_operations(self.keys),
+            ]
+        )
         self.gateway = Gateway(
             keys=KeyRing(store, clock),
             limiter=CallLimiter(clock, replicas),
@@ -74,7 +92,10 @@ class ServiceApplication:
         anyio.run(serve_stdio, self.registry, self.gateway, key, lambda _: new_request_id())
 
     def check_ready(self) -> None:
-        """Raise UnavailableError unless the database is there and its schema is today's."""
+        """Raise UnavailableError unless all that is offered can be used.
+
+        The database is there, its schema is today's, and the index has caught up once.
+        """
         with self._database.autocommit() as connection:
             applied = applied_revision(connection)
         if applied != latest_revision():
@@ -82,6 +103,20 @@ class ServiceApplication:
                 f"the database has schema {applied}, this is {latest_revision()}: "
                 "run `collegium db upgrade`"
             )
+        if self._retrieval:
+            self._retrieval.check_ready()
+
+    def close(self) -> None:
+        """End what works in the background."""
+        if self._retrieval:
+            self._retrieval.stop()
+
+
+def _retrieval(settings: "RetrievalSettings", ledger: PostgresLedger, clock: Clock) -> "Retrieval":
+    # Its packages are heavy, and the service without retrieval does not need them.
+    from collegium.service.retrieval import Retrieval
+
+    return Retrieval(settings, ledger, clock)
 
 
 def new_request_id() -> str:

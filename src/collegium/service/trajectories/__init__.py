@@ -1,6 +1,6 @@
 """Trajectories that agents contribute: the first use-case that services share."""
 
 from collegium.service.trajectories.offers import trajectory_operations
-from collegium.service.trajectories.use_cases import CONTRIBUTED, TrajectoryService
+from collegium.service.trajectories.use_cases import CONTRIBUTED, STREAMS, TrajectoryService
 
-__all__ = ["CONTRIBUTED", "TrajectoryService", "trajectory_operations"]
+__all__ = ["CONTRIBUTED", "STREAMS", "TrajectoryService", "trajectory_operations"]

@@ -20,6 +20,8 @@ from collegium.service.trajectories.records import (
 from collegium.store.ledger import Event, Ledger, NewEvent
 
 CONTRIBUTED = "trajectory.contributed"
+STREAMS = "trajectories/"
+"""How the names of the streams begin that hold contributions; the namespace follows."""
 
 
 class TrajectoryService:
@@ -79,7 +81,7 @@ class TrajectoryService:
 
 
 def _stream(namespace: str) -> str:
-    return f"trajectories/{namespace}"
+    return f"{STREAMS}{namespace}"
 
 
 def _payload(trajectory: Trajectory, contributor: str) -> dict[str, Any]:
