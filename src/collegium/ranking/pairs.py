@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,5 +75,5 @@ def _bags(kind: int) -> slice:
     return slice(len(PARTS) * kind, len(PARTS) * (kind + 1))
 
 
-def _ratio(part: Matrix, whole: Matrix | Vector) -> Matrix:
+def _ratio(part: Matrix, whole: NDArray[Any]) -> Matrix:
     return np.asarray(part / np.maximum(whole, 1.0))

@@ -7,7 +7,7 @@ tokens share a hash about once in 10^14 comparisons.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,18 +20,19 @@ TOKENS, BIGRAMS, TERMS = range(3)
 """Kinds of bags; a bag is `len(PARTS) * kind + part`."""
 _BAGS = 3 * len(PARTS)
 _MAX_DF = 0.95
+_SALTS = np.random.default_rng(44).integers(-(2**63), 2**63 - 1, _BAGS)
+"""Keep the members of different bags apart."""
 
 
 class Bags(NamedTuple):
-    """All bags of one text, sorted by key."""
+    """All bags of one text."""
 
     keys: NDArray[np.int64]
-    bags: NDArray[np.int8]
-    """Bag of each key, 0 .. 11."""
+    """One a member."""
     weights: NDArray[np.float64]
     """1 for tokens and bigrams; the weight in the normalised TF-IDF vector for terms."""
-    sizes: NDArray[np.float64]
-    """Members of each of the twelve bags."""
+    sizes: NDArray[np.int64]
+    """Members of each of the twelve bags, which follow each other."""
 
 
 class Vectoriser(NamedTuple):
@@ -55,29 +56,25 @@ class TextAnalyser:
 
     def bags(self, texts: Sequence[str]) -> Bags:
         """Return the bags of one text given by its parts, in the order of `PARTS`."""
-        members: dict[int, tuple[int, float]] = {}
-        for part, text in enumerate(texts):
-            tokens = text.lower().split()
-            self._add(members, len(PARTS) * TOKENS + part, ((token, 1.0) for token in tokens))
-            pairs = ((pair, 1.0) for pair in pairwise(tokens))
-            self._add(members, len(PARTS) * BIGRAMS + part, pairs)
-            terms = self._terms(self._idf[part], text)
-            self._add(members, len(PARTS) * TERMS + part, terms.items())
-        return _sorted(members)
+        tokens = [text.lower().split() for text in texts]
+        terms = [self._terms(*one) for one in zip(self._idf, texts, strict=True)]
+        bags: list[Collection[Any]] = [
+            *(set(found) for found in tokens),
+            *(set(pairwise(found)) for found in tokens),
+            *terms,
+        ]
+        sizes = np.array([len(bag) for bag in bags])
+        hashes = np.array([hash(member) for bag in bags for member in bag], np.int64)
+        weights = np.ones(len(hashes))
+        weights[sizes[: TERMS * len(PARTS)].sum() :] = [w for one in terms for w in one.values()]
+        return Bags(hashes ^ np.repeat(_SALTS, sizes), weights, sizes)
 
     def _terms(self, idf: Mapping[str, float], text: str) -> dict[str, float]:
         """Return the TF-IDF vector of unit length, without terms outside the vocabulary."""
-        counts = Counter(word for word in self._words(text) if word in idf)
-        weights = {term: count * idf[term] for term, count in counts.items()}
+        counts = Counter(self._words(text))
+        weights = {term: count * idf[term] for term, count in counts.items() if term in idf}
         norm = sum(weight * weight for weight in weights.values()) ** 0.5
         return {term: weight / norm for term, weight in weights.items()}
-
-    @staticmethod
-    def _add(
-        members: dict[int, tuple[int, float]], bag: int, weighted: Iterable[tuple[Any, float]]
-    ) -> None:
-        for token, weight in weighted:
-            members[hash((bag, token))] = bag, weight
 
 
 def overlaps(query: Bags, documents: Sequence[Bags]) -> NDArray[np.float64]:
@@ -88,13 +85,17 @@ def overlaps(query: Bags, documents: Sequence[Bags]) -> NDArray[np.float64]:
     """
     if not len(query.keys):
         return np.zeros((len(documents), _BAGS))
+    order = np.argsort(query.keys)
+    asked, trust = query.keys[order], query.weights[order]
     keys = np.concatenate([document.keys for document in documents])
-    bags = np.concatenate([document.bags for document in documents])
     weights = np.concatenate([document.weights for document in documents])
-    place = np.minimum(np.searchsorted(query.keys, keys), len(query.keys) - 1)
-    common = np.where(query.keys[place] == keys, weights * query.weights[place], 0.0)
-    owner = np.repeat(np.arange(len(documents)), [len(document.keys) for document in documents])
-    summed = np.bincount(owner * _BAGS + bags, common, minlength=len(documents) * _BAGS)
+    place = np.minimum(np.searchsorted(asked, keys), len(asked) - 1)
+    common = np.where(asked[place] == keys, weights * trust[place], 0.0)
+    owner = np.repeat(
+        np.arange(len(documents) * _BAGS),
+        np.concatenate([document.sizes for document in documents]),
+    )
+    summed = np.bincount(owner, common, minlength=len(documents) * _BAGS)
     return summed.astype(np.float64).reshape(len(documents), _BAGS)
 
 
@@ -117,12 +118,3 @@ def _word_analyser() -> Callable[[str], list[str]]:
 
     analyse: Callable[[str], list[str]] = TfidfVectorizer(strip_accents="unicode").build_analyzer()
     return analyse
-
-
-def _sorted(members: Mapping[int, tuple[int, float]]) -> Bags:
-    keys = np.fromiter(members, np.int64, len(members))
-    bags = np.fromiter((bag for bag, _ in members.values()), np.int8, len(members))
-    weights = np.fromiter((weight for _, weight in members.values()), np.float64, len(members))
-    order = np.argsort(keys)
-    sizes = np.bincount(bags, minlength=_BAGS).astype(np.float64)
-    return Bags(keys[order], bags[order], weights[order], sizes)
