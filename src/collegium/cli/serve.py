@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from collegium.service.applications import ServedApplication
+
 if TYPE_CHECKING:
     from collegium.runtime.serve.configs import ServeConfig
 
@@ -12,6 +14,9 @@ KEY_VARIABLE = "COLLEGIUM_KEY"
 
 
 def serve(
+    application: Annotated[
+        ServedApplication, typer.Argument(help="what to serve")
+    ] = ServedApplication.SERVICE,
     config: Annotated[list[str] | None, typer.Argument(help="YAML files; later ones win")] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("-s", "--set", help="override one setting: a.b=c")
@@ -21,18 +26,27 @@ def serve(
     stdio: Annotated[
         bool, typer.Option("--stdio", help=f"serve one MCP client, with the key in {KEY_VARIABLE}")
     ] = False,
+    allow_ungated: Annotated[
+        bool, typer.Option("--allow-ungated", help="serve rankers that the gate has not passed")
+    ] = False,
     dry_run: Annotated[bool, typer.Option(help="print the settings, start nothing")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Serve until told to end: HTTP under /v1, MCP at /mcp, the document at /openapi.json."""
     from collegium.config import dump_yaml, load
-    from collegium.runtime.serve.configs import ServeConfig
+    from collegium.runtime.serve.configs import ServeConfig, ServeRetrievalConfig
     from collegium.service.extras import require_serve
 
     require_serve()
+    kinds = {
+        ServedApplication.SERVICE: ServeConfig,
+        ServedApplication.RETRIEVAL: ServeRetrievalConfig,
+    }
     flags = {"host": host, "port": port}
+    if allow_ungated:
+        flags["service.retrieval.allow_ungated"] = "true"
     given = [f"{name}={value}" for name, value in flags.items() if value is not None]
-    settings = load(ServeConfig, config or [], [*(overrides or []), *given])
+    settings = load(kinds[application], config or [], [*(overrides or []), *given])
     if dry_run:
         print(settings.model_dump_json(indent=1) if as_json else dump_yaml(settings))
         return
@@ -52,8 +66,11 @@ def _serve_stdio(settings: "ServeConfig") -> None:
     key = os.environ.get(KEY_VARIABLE)
     if not key:
         raise ConfigError(f"{KEY_VARIABLE} is not set: `collegium key mint` makes a key")
-    with closing(Database.open(settings.service.database)) as database:
-        ServiceApplication(database).serve_stdio(key)
+    with (
+        closing(Database.open(settings.service.database)) as database,
+        closing(ServiceApplication(database, retrieval=settings.service.offered)) as application,
+    ):
+        application.serve_stdio(key)
 
 
 def _serve_http(settings: "ServeConfig", as_json: bool) -> None:

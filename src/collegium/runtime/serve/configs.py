@@ -7,6 +7,7 @@ The same model takes the `args` of a Serve configuration, `serve run MODULE:BUIL
 from pydantic import Field
 
 from collegium.config import Config
+from collegium.service.retrieval.settings import RetrievalSettings
 from collegium.store.settings import DatabaseSettings
 
 
@@ -37,6 +38,25 @@ class ServiceArgs(NoopArgs):
     verbosity: int = Field(default=1, ge=0, le=2)
     """Log lines: 0 warnings, 1 also one line for each call, 2 everything."""
 
+    @property
+    def offered(self) -> RetrievalSettings | None:
+        """What the retrieval is made of that is offered as well; None: none is."""
+        return None
+
+
+class RetrievalArgs(ServiceArgs):
+    """Arguments of the service with retrieval."""
+
+    retrieval: RetrievalSettings = RetrievalSettings()
+    """Where it finds chunks, and how it orders them."""
+    threads: int = Field(default=1, ge=1)
+    """Threads of each replica's linear algebra and embedding."""
+
+    @property
+    def offered(self) -> RetrievalSettings:
+        """What the retrieval is made of."""
+        return self.retrieval
+
 
 class ServeConfig(Config):
     """An application on this machine."""
@@ -48,4 +68,11 @@ class ServeConfig(Config):
     ray_address: str | None = None
     """Ray cluster to run on; null starts one on this machine."""
     service: ServiceArgs = Field(default_factory=ServiceArgs)
+    """Arguments of the service."""
+
+
+class ServeRetrievalConfig(ServeConfig):
+    """The application with retrieval on this machine."""
+
+    service: RetrievalArgs = Field(default_factory=RetrievalArgs)
     """Arguments of the service."""

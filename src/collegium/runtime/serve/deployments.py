@@ -1,14 +1,16 @@
-"""Applications of Ray Serve: the service, and one that does nothing, the yardstick of both.
+"""Applications of Ray Serve: the service, with retrieval or without, and one that does nothing.
 
 A replica opens its own database connections; arguments travel, connections do not.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import ray
 from ray import serve
 
-from collegium.runtime.serve.configs import NoopArgs, ServiceArgs
+from collegium.runtime.serve.configs import NoopArgs, RetrievalArgs, ServiceArgs
 from collegium.store.settings import require_server
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY_S = 2.0
 """Between two looks at each replica, so that one that was killed is replaced within seconds."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Service:
@@ -36,7 +40,10 @@ class Service:
         args = self._args
         configure_logs(args.verbosity)
         application = ServiceApplication(
-            Database.open(args.database), recorder=RayRecorder(), replicas=args.replicas
+            Database.open(args.database),
+            recorder=RayRecorder(),
+            replicas=args.replicas,
+            retrieval=args.offered,
         )
         limits = Limits(
             args.max_body_bytes, args.max_header_bytes, args.max_headers, args.max_body_seconds
@@ -60,12 +67,21 @@ def build_service(args: ServiceArgs) -> serve.Application:
     return _deploy(Service, args, args)
 
 
+def build_retrieval(args: RetrievalArgs) -> serve.Application:
+    """Return the service with retrieval; raises ConfigError as `build_service` does."""
+    require_server(args.database, sum(node["Alive"] for node in ray.nodes()))
+    variables = dict.fromkeys(_THREADS, str(args.threads))
+    return _deploy(Service, args, args, environment=variables)
+
+
 def build_noop(args: NoopArgs) -> serve.Application:
     """Return the application that does nothing."""
     return _deploy(Noop, args)
 
 
-def _deploy(kind: type, args: NoopArgs, *given: Any) -> serve.Application:
+def _deploy(
+    kind: type, args: NoopArgs, *given: Any, environment: Mapping[str, str] = MappingProxyType({})
+) -> serve.Application:
     deployment = serve.deployment(
         serve.ingress()(kind),
         name=kind.__name__.lower(),
@@ -73,7 +89,7 @@ def _deploy(kind: type, args: NoopArgs, *given: Any) -> serve.Application:
         max_ongoing_requests=args.max_ongoing_requests,
         max_queued_requests=args.max_queued_requests,
         health_check_period_s=_LOOK_EVERY_S,
-        ray_actor_options={"num_cpus": 0},
+        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": dict(environment)}},
         logging_config={"enable_access_log": False, "encoding": "JSON"},
     )
     application: serve.Application = deployment.bind(*given)

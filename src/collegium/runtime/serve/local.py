@@ -15,8 +15,8 @@ from ray import serve
 
 from collegium.core import ConfigError
 from collegium.runtime.cluster import ray_cluster
-from collegium.runtime.serve.configs import ServeConfig
-from collegium.runtime.serve.deployments import build_service
+from collegium.runtime.serve.configs import RetrievalArgs, ServeConfig, ServiceArgs
+from collegium.runtime.serve.deployments import build_retrieval, build_service
 from collegium.runtime.serve.proxy import CALLBACK, CALLBACK_VARIABLE
 from collegium.store.database import Database
 
@@ -40,8 +40,12 @@ def serving(config: ServeConfig) -> Iterator[str]:
         ray_cluster(config.ray_address),
         _started(config),
     ):
-        serve.run(build_service(config.service), name=_NAME, route_prefix="/")
+        serve.run(_build(config.service), name=_NAME, route_prefix="/")
         yield _address(config.host, config.port)
+
+
+def _build(args: ServiceArgs) -> serve.Application:
+    return build_retrieval(args) if isinstance(args, RetrievalArgs) else build_service(args)
 
 
 def wait_for_signal() -> None:
