@@ -74,6 +74,7 @@ bench: $(PARITY)
 	.venv/bin/collegium bench household
 	.venv/bin/collegium bench rollouts
 	.venv/bin/collegium bench ledger
+	.venv/bin/collegium bench features
 
 parity: $(PARITY)
 	.venv/bin/python -m collegium.environments.household.parity tests/golden/household_parity.jsonl

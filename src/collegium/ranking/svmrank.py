@@ -58,7 +58,7 @@ def fit_svmrank(config: SVMRankConfig, data: TrainingSet, seed: int) -> SVMRank:
     # Each pair enters with both signs at half the cost: the same optimum, and always two classes.
     svm = LinearSVC(
         loss="hinge",
-        C=config.c / len(data.groups) / 2,
+        C=config.c / len(data.sizes) / 2,
         fit_intercept=False,
         dual=True,
         tol=_TOLERANCE,

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 class Benchmark(StrEnum):
     """What can be measured; each is a module of `evaluation.benchmarks` with a `run`."""
 
+    FEATURES = "features"
+    """Features and scores of 20 candidates."""
     HOUSEHOLD = "household"
     """Speed and exactness of the household engine."""
     LEDGER = "ledger"
