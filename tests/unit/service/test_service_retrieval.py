@@ -1,4 +1,4 @@
-"""Retrieval over a real ledger: found once indexed, decided with known chances, told to the ledger."""
+"""Retrieval over a real ledger: found once indexed, decided with known chances, kept for good."""
 
 import time
 from collections import Counter
