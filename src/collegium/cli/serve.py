@@ -8,7 +8,7 @@ import typer
 from collegium.service.applications import ServedApplication
 
 if TYPE_CHECKING:
-    from collegium.runtime.serve.configs import ServeConfig
+    from collegium.runtime.serve.configs import ServeConfig, ServeNoopConfig
 
 KEY_VARIABLE = "COLLEGIUM_KEY"
 
@@ -34,26 +34,36 @@ def serve(
 ) -> None:
     """Serve until told to end: HTTP under /v1, MCP at /mcp, the document at /openapi.json."""
     from collegium.config import dump_yaml, load
-    from collegium.runtime.serve.configs import ServeConfig, ServeRetrievalConfig
+    from collegium.runtime.serve.configs import ServeConfig
     from collegium.service.extras import require_serve
 
     require_serve()
-    kinds = {
-        ServedApplication.SERVICE: ServeConfig,
-        ServedApplication.RETRIEVAL: ServeRetrievalConfig,
-    }
     flags = {"host": host, "port": port}
     if allow_ungated:
         flags["service.retrieval.allow_ungated"] = "true"
     given = [f"{name}={value}" for name, value in flags.items() if value is not None]
-    settings = load(kinds[application], config or [], [*(overrides or []), *given])
+    settings = load(_kind(application), config or [], [*(overrides or []), *given])
     if dry_run:
         print(settings.model_dump_json(indent=1) if as_json else dump_yaml(settings))
         return
-    if stdio:
+    if not stdio:
+        _serve_http(settings, as_json)
+    elif isinstance(settings, ServeConfig):
         _serve_stdio(settings)
     else:
-        _serve_http(settings, as_json)
+        raise typer.BadParameter("the application that does nothing has no --stdio")
+
+
+def _kind(application: ServedApplication) -> "type[ServeConfig | ServeNoopConfig]":
+    from collegium.runtime.serve.configs import ServeConfig, ServeNoopConfig, ServeRetrievalConfig
+
+    match application:
+        case ServedApplication.SERVICE:
+            return ServeConfig
+        case ServedApplication.RETRIEVAL:
+            return ServeRetrievalConfig
+        case ServedApplication.NOOP:
+            return ServeNoopConfig
 
 
 def _serve_stdio(settings: "ServeConfig") -> None:
@@ -73,10 +83,11 @@ def _serve_stdio(settings: "ServeConfig") -> None:
         application.serve_stdio(key)
 
 
-def _serve_http(settings: "ServeConfig", as_json: bool) -> None:
-    from collegium.runtime.serve.local import serving, wait_for_signal
+def _serve_http(settings: "ServeConfig | ServeNoopConfig", as_json: bool) -> None:
+    from collegium.runtime.serve.local import serve_until_told
 
-    with serving(settings) as address:
+    def announce(address: str) -> None:
         text = f'{{"address": "{address}"}}' if as_json else f"serving at {address}; Ctrl-C ends it"
         print(text, flush=True)
-        wait_for_signal()
+
+    serve_until_told(settings, announce)

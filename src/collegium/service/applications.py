@@ -10,3 +10,5 @@ class ServedApplication(StrEnum):
     """The ledger's use-cases: trajectories and keys."""
     RETRIEVAL = "retrieval"
     """These, and guidance from the trajectories."""
+    NOOP = "noop"
+    """Nothing: the yardstick for what any call costs."""

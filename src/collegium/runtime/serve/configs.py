@@ -35,6 +35,8 @@ class ServiceArgs(NoopArgs):
     """Names and values of a request's headers together."""
     max_body_seconds: float = Field(default=10.0, gt=0)
     """Longest time that a body may take to arrive."""
+    checkpoint_every_s: float | None = Field(default=60.0, ge=1)
+    """Seconds from one signing of the ledger to the next; null: leave it to `db checkpoint`."""
     verbosity: int = Field(default=1, ge=0, le=2)
     """Log lines: 0 warnings, 1 also one line for each call, 2 everything."""
 
@@ -58,7 +60,7 @@ class RetrievalArgs(ServiceArgs):
         return self.retrieval
 
 
-class ServeConfig(Config):
+class LocalConfig(Config):
     """An application on this machine."""
 
     host: str = "127.0.0.1"
@@ -67,12 +69,24 @@ class ServeConfig(Config):
     """Port to listen on."""
     ray_address: str | None = None
     """Ray cluster to run on; null starts one on this machine."""
+
+
+class ServeNoopConfig(LocalConfig):
+    """The application that does nothing on this machine."""
+
+    service: NoopArgs = NoopArgs()
+    """Its arguments."""
+
+
+class ServeConfig(LocalConfig):
+    """The service on this machine."""
+
     service: ServiceArgs = Field(default_factory=ServiceArgs)
-    """Arguments of the service."""
+    """Its arguments."""
 
 
 class ServeRetrievalConfig(ServeConfig):
-    """The application with retrieval on this machine."""
+    """The service with retrieval on this machine."""
 
     service: RetrievalArgs = Field(default_factory=RetrievalArgs)
-    """Arguments of the service."""
+    """Its arguments."""

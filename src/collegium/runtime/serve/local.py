@@ -7,7 +7,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -15,8 +15,15 @@ from ray import serve
 
 from collegium.core import ConfigError
 from collegium.runtime.cluster import ray_cluster
-from collegium.runtime.serve.configs import RetrievalArgs, ServeConfig, ServiceArgs
-from collegium.runtime.serve.deployments import build_retrieval, build_service
+from collegium.runtime.serve.configs import (
+    LocalConfig,
+    NoopArgs,
+    RetrievalArgs,
+    ServeConfig,
+    ServeNoopConfig,
+    ServiceArgs,
+)
+from collegium.runtime.serve.deployments import build_noop, build_retrieval, build_service
 from collegium.runtime.serve.proxy import CALLBACK, CALLBACK_VARIABLE
 from collegium.store.database import Database
 
@@ -24,7 +31,7 @@ _NAME = "collegium"
 
 
 @contextlib.contextmanager
-def serving(config: ServeConfig) -> Iterator[str]:
+def serving(config: ServeConfig | ServeNoopConfig) -> Iterator[str]:
     """Serve within the context; gives the address.
 
     Raises:
@@ -35,7 +42,7 @@ def serving(config: ServeConfig) -> Iterator[str]:
     # The database is held until the end: an embedded server starts before the first replica asks.
     with (
         reserved(config.host, config.port),
-        contextlib.closing(Database.open(config.service.database)),
+        _database(config.service),
         _proxied_as_ours(),
         ray_cluster(config.ray_address),
         _started(config),
@@ -44,16 +51,40 @@ def serving(config: ServeConfig) -> Iterator[str]:
         yield _address(config.host, config.port)
 
 
-def _build(args: ServiceArgs) -> serve.Application:
-    return build_retrieval(args) if isinstance(args, RetrievalArgs) else build_service(args)
+def _build(args: NoopArgs) -> serve.Application:
+    match args:
+        case RetrievalArgs():
+            return build_retrieval(args)
+        case ServiceArgs():
+            return build_service(args)
+        case _:
+            return build_noop(args)
 
 
-def wait_for_signal() -> None:
-    """Return once the process is told to end."""
+@contextlib.contextmanager
+def _database(args: NoopArgs) -> Iterator[None]:
+    """Hold the database open for an application that has one."""
+    if not isinstance(args, ServiceArgs):
+        yield
+        return
+    with contextlib.closing(Database.open(args.database)):
+        yield
+
+
+def serve_until_told(
+    config: ServeConfig | ServeNoopConfig, announce: Callable[[str], None]
+) -> None:
+    """Serve, `announce` the address, and end in order once SIGINT or SIGTERM came, however early.
+
+    Raises:
+        ConfigError, UnavailableError: As `serving`.
+    """
     told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told.set())
-    told.wait()
+    with serving(config) as address:
+        announce(address)
+        told.wait()
 
 
 @contextlib.contextmanager
@@ -74,7 +105,7 @@ def reserved(host: str, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _started(config: ServeConfig) -> Iterator[None]:
+def _started(config: LocalConfig) -> Iterator[None]:
     """Start Serve, and end it with all its applications unless others have come to use it."""
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     if serve.status().proxies:
