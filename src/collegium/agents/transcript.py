@@ -86,5 +86,9 @@ class TranscriptFormat:
         return f"= {self._text.observation(observation)}{END}"
 
     def guidance_line(self, chunk: Chunk, goal: str) -> str:
-        """Return the guidance line as it stands right before an action."""
-        return f"# {self._text.hint(chunk, goal)}{END}"
+        """Return the guidance line as it stands right before an action.
+
+        What failed is told as such; no training shows the packaged adapters such a line.
+        """
+        mark = "#" if chunk.success else "# did not work:"
+        return f"{mark} {self._text.hint(chunk, goal)}{END}"

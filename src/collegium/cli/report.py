@@ -3,6 +3,7 @@
 `collegium report RUN` is short for `collegium report build RUN`.
 """
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -50,6 +51,36 @@ def build(
     console = Console()
     show_summary(summary, console)
     console.print(f"\n{run.rstrip('/')}/report.html", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def gate(
+    runs: Annotated[list[str], typer.Argument(help="run directories of evaluate_agents")],
+    models: Annotated[
+        str | None, typer.Option(help="folder of the models; by default where they came from")
+    ] = None,
+    as_json: _AsJson = False,
+) -> None:
+    """Judge the trained rankers of runs and write the verdicts into their cards.
+
+    Only a ranker that passes may answer consumers.
+    """
+    from pathlib import Path
+
+    from collegium.evaluation.gate import judge_models, write_verdicts
+    from collegium.store import RunDirectory
+
+    judged = judge_models([RunDirectory(run) for run in runs])
+    write_verdicts(judged, Path(models) if models else None)
+    if as_json:
+        print(json.dumps({"models": [one.model_dump(mode="json") for one in judged]}, indent=1))
+        return
+    from rich.console import Console
+
+    from collegium.evaluation.rendering import to_rich
+    from collegium.evaluation.verdicts import gate_table
+
+    Console().print(to_rich(gate_table(judged)))
 
 
 @app.command()

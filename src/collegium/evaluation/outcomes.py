@@ -1,6 +1,6 @@
 """Episodes reduced to what is counted: one small outcome each, whatever the length of its steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class Outcome:
     arm: str
     task_run: TaskRun
     task_type: str
+    split: str
     source: str
     success: bool
     stop_reason: StopReason
@@ -67,6 +68,7 @@ def outcome_of(episode: Episode) -> Outcome:
         arm=episode.arm,
         task_run=TaskRun(f"{task.environment}:{task.task_id}", trajectory.producer, episode.offset),
         task_type=task.task_type,
+        split=task.split,
         source=task.source,
         success=trajectory.success,
         stop_reason=episode.stop_reason,
@@ -80,6 +82,18 @@ def outcome_of(episode: Episode) -> Outcome:
 def read_episodes(run: RunDirectory) -> Iterator[Episode]:
     """Yield the run's episodes; raises CorruptDataError naming the run, the row and the field."""
     return read_records(run, EPISODES, Episode)
+
+
+def read_outcomes(runs: Iterable[RunDirectory]) -> list[Outcome]:
+    """Return the outcomes of runs that go together; an episode that several hold counts once.
+
+    Episodes are the same if their keys are: arm, task, agent, offset and seed are equal then.
+    """
+    outcomes: dict[str, Outcome] = {}
+    for run in runs:
+        for episode in read_episodes(run):
+            outcomes.setdefault(episode.key, outcome_of(episode))
+    return list(outcomes.values())
 
 
 def read_lost_attempts(run: RunDirectory) -> Iterator[LostAttempt]:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collegium.core import InvalidInputError
+from collegium.evaluation.arms import NO_RETRIEVAL, RETRIEVAL
 from collegium.evaluation.outcomes import Outcome, TaskRun
-
-_ORDER = ("no_retrieval", "retrieval")
 
 
 @dataclass(frozen=True)
@@ -56,18 +55,23 @@ class Comparison:
     """Task-runs of compared arms that lack an agent outcome in at least one of them."""
 
 
-def compare(outcomes: Iterable[Outcome], baseline: str = "no_retrieval") -> Comparison:
+def compare(
+    outcomes: Iterable[Outcome],
+    baseline: str = NO_RETRIEVAL,
+    order: Sequence[str] = (NO_RETRIEVAL, RETRIEVAL),
+) -> Comparison:
     """Align outcomes by task-run; raises InvalidInputError without outcomes or on a double one.
 
     Args:
         outcomes: of all arms, in any order, machinery failures included.
         baseline: the arm that the others are compared with; the first arm where it is missing.
+        order: in which arms stand; those that it leaves out come after, by name.
     """
     everything = list(outcomes)
     if not everything:
         raise InvalidInputError("no episodes to evaluate: the run has stored none yet")
     by_arm = _agent_outcomes(everything)
-    names = sorted(by_arm, key=lambda arm: _rank(arm, baseline))
+    names = sorted(by_arm, key=lambda arm: _rank(arm, baseline, order))
     shared = {arm for arm in names if by_arm[arm].keys() & by_arm[names[0]].keys()} | {names[0]}
     compared = [arm for arm in names if arm in shared]
     complete = set.intersection(*(set(by_arm[arm]) for arm in compared))
@@ -108,6 +112,6 @@ def _panel(
     )
 
 
-def _rank(arm: str, baseline: str) -> tuple[bool, int, str]:
-    known = _ORDER.index(arm) if arm in _ORDER else len(_ORDER)
+def _rank(arm: str, baseline: str, order: Sequence[str]) -> tuple[bool, int, str]:
+    known = order.index(arm) if arm in order else len(order)
     return (arm != baseline, known, arm)

@@ -7,6 +7,7 @@ from operator import add
 from typing import NamedTuple
 
 from collegium.core import Episode, Usage
+from collegium.evaluation.arms import NO_RETRIEVAL, RETRIEVAL
 from collegium.evaluation.growth import GrowthRow, producer_shares
 from collegium.evaluation.metrics import LEVEL, RESAMPLES, PanelMetrics
 from collegium.evaluation.outcomes import LostAttempt, Outcome, outcome_of
@@ -21,7 +22,8 @@ def summarise(
     lost: Iterable[LostAttempt] = (),
     growth: Sequence[GrowthRow] = (),
     references: Sequence[Reference] = (),
-    baseline: str = "no_retrieval",
+    baseline: str = NO_RETRIEVAL,
+    order: Sequence[str] = (NO_RETRIEVAL, RETRIEVAL),
     seed: int = 0,
 ) -> Summary:
     """Evaluate `episodes`; the order they come in does not matter.
@@ -31,14 +33,15 @@ def summarise(
         lost: attempts that are no episode, but cost something.
         growth: the corpus after each partition, if the run has one.
         references: rows measured elsewhere, shown beside.
-        baseline: the arm that others are compared with.
+        baseline: the arm that others are compared with; the first one where it is missing.
+        order: in which arms stand; those that it leaves out come after, by name.
         seed: of the bootstrap.
 
     Raises:
         InvalidInputError: no episodes, or two agent outcomes of one arm and task-run.
     """
     outcomes = [outcome_of(episode) for episode in episodes]
-    comparison = compare(outcomes, baseline)
+    comparison = compare(outcomes, baseline, order)
     panel = comparison.panel
     everything = _Counted(outcomes, list(lost))
     arms = _arm_summaries(panel, everything, seed, compared=True)

@@ -3,7 +3,7 @@
 from collegium.statistics.bootstrap import ClusterBootstrap
 from collegium.statistics.diversity import effective_number, inverse_simpson
 from collegium.statistics.intervals import Interval
-from collegium.statistics.proportions import mcnemar_exact, wilson_interval
+from collegium.statistics.proportions import mcnemar_exact, paired_difference, wilson_interval
 
 __all__ = [
     "ClusterBootstrap",
@@ -11,5 +11,6 @@ __all__ = [
     "effective_number",
     "inverse_simpson",
     "mcnemar_exact",
+    "paired_difference",
     "wilson_interval",
 ]

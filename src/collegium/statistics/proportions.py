@@ -27,6 +27,24 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     return Interval(share, low, high)
 
 
+def paired_difference(wins: int, losses: int, pairs: int, *, level: float = 0.95) -> Interval:
+    """Return the difference of two paired proportions with Bonett and Price's adjusted interval.
+
+    One win and one loss are added (hence two pairs), so few discordant pairs, or such of one kind
+    only, give the wide interval that they deserve. It takes pairs as independent. The estimate is
+    the plain one, (wins - losses) / pairs; undefined without pairs.
+    """
+    if min(wins, losses) < 0 or wins + losses > pairs:
+        raise InvalidInputError(f"{wins} wins and {losses} losses do not fit into {pairs} pairs")
+    if pairs == 0:
+        return UNDEFINED
+    z = float(ndtri(0.5 + level / 2))
+    won, lost = (wins + 1) / (pairs + 2), (losses + 1) / (pairs + 2)
+    half = z * math.sqrt((won + lost - (won - lost) ** 2) / (pairs + 2))
+    low, high = max(-1.0, won - lost - half), min(1.0, won - lost + half)
+    return Interval((wins - losses) / pairs, low, high)
+
+
 def mcnemar_exact(wins: int, losses: int) -> float:
     """Return McNemar's exact two-sided p-value from the two counts of discordant pairs.
 

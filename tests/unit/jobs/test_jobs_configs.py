@@ -44,9 +44,22 @@ def test_exactly_one_of_population_and_agents():
 
 
 def test_retrieval_needs_a_memory():
-    with pytest.raises(ValidationError, match="needs `memory`"):
+    with pytest.raises(ValidationError, match="retrieval need `memory`"):
         EvaluateAgentsConfig(agents=AGENTS)
     assert EvaluateAgentsConfig(agents=AGENTS, arms=("no_retrieval",)).memory is None
+
+
+def test_a_mode_that_is_none_must_be_a_model():
+    with pytest.raises(ValidationError, match="lambdamart are none of no_retrieval"):
+        config(arms=["no_retrieval", "lambdamart"])
+    assert config(arms=["lambdamart"], rankers="runs/rankers").arms[0].is_model
+
+
+def test_arms_have_names_of_their_own():
+    with pytest.raises(ValidationError, match="a name of its own"):
+        config(arms=["retrieval", {"name": "retrieval", "scope": "cross_task"}])
+    arms = config(arms=["retrieval", {"name": "cross", "mode": "retrieval", "scope": "cross_task"}])
+    assert [arm.mode for arm in arms.arms] == ["retrieval"] * 2
 
 
 def test_games_have_one_origin():

@@ -21,7 +21,8 @@ def test_an_evaluation_plays_each_pair_in_each_arm():
     estimate = estimate_evaluation(config)
     assert estimate.episodes == 274 * 2 * 2
     assert estimate.engine_starts == 3
-    plain = estimate_evaluation(config.model_copy(update={"arms": ("no_retrieval", "expert")}))
+    unguided = tuple(arm for arm in config.arms if arm.mode != "retrieval")
+    plain = estimate_evaluation(config.model_copy(update={"arms": unguided}))
     assert plain.episodes == 274 * 2
     assert plain.prompt_tokens < estimate.prompt_tokens / 2
 

@@ -29,6 +29,7 @@ def test_every_packaged_prompt_loads():
         "household_guidance",
         "household_system",
         "household_user",
+        "household_warning",
         "planner_system",
         "planner_user",
     )

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from collegium.core import InvalidInputError
-from collegium.statistics import effective_number, inverse_simpson, mcnemar_exact, wilson_interval
+from collegium.statistics import (
+    effective_number,
+    inverse_simpson,
+    mcnemar_exact,
+    paired_difference,
+    wilson_interval,
+)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -66,3 +72,19 @@ def test_orders_of_diversity(counts):
 def test_negative_counts_are_refused():
     with pytest.raises(InvalidInputError):
         effective_number([3, -1])
+
+
+def test_the_adjusted_paired_interval():
+    """Worked by hand: 4/62 won, 1/62 lost, z = 1.959964."""
+    estimate, low, high = paired_difference(3, 0, 60)
+    assert estimate == pytest.approx(0.05)
+    centre, half = 3 / 62, 1.959964 * math.sqrt((5 / 62 - (3 / 62) ** 2) / 62)
+    assert (low, high) == pytest.approx((centre - half, centre + half))
+    assert paired_difference(0, 3, 60).low == pytest.approx(-high)
+
+
+def test_the_adjusted_paired_interval_at_its_ends():
+    assert math.isnan(paired_difference(0, 0, 0).estimate)
+    assert paired_difference(1, 0, 1).high == 1.0
+    with pytest.raises(InvalidInputError, match="do not fit"):
+        paired_difference(2, 1, 2)

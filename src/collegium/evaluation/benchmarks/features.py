@@ -189,6 +189,8 @@ def _drawn_labels(work: Workload, matrices: Sequence[Matrix]) -> TrainingSet:
         weights=np.ones(count),
         sizes=np.array([len(matrix) for matrix in matrices], np.int64),
         groups=(),
+        schema=work.schema,
+        clones={},
         scale=GradeScale.for_repeats(1),
         null=False,
     )

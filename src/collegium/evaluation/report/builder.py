@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, Episode
+from collegium.evaluation.arms import read_arms
 from collegium.evaluation.growth import GROWTH, GrowthRow
 from collegium.evaluation.outcomes import read_episodes, read_lost_attempts
 from collegium.evaluation.published import published_references
@@ -76,7 +77,13 @@ def _render(run: RunDirectory) -> Report:
 def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
     growth = [GrowthRow.model_validate(_without_key(row)) for row in run.rows(GROWTH)]
     measured = [Reference.model_validate(_without_key(row)) for row in run.rows(REFERENCES)]
-    summary = summarise(episodes, lost=read_lost_attempts(run), growth=growth, references=measured)
+    summary = summarise(
+        episodes,
+        lost=read_lost_attempts(run),
+        growth=growth,
+        references=measured,
+        order=[note.key for note in read_arms(run)],
+    )
     published = published_references(summary.environments)
     return summary.model_copy(update={"references": (*summary.references, *published)})
 

@@ -17,10 +17,11 @@ from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
 from collegium.core import Agent, Episode, Record, Task
 from collegium.evaluation import read_episodes
+from collegium.evaluation.arms import NO_RETRIEVAL
 from collegium.experience import ExperienceMemory, Partition, grow_memory, partition_tasks
 from collegium.experience.construction import PlayPartition
 from collegium.llm import Engine
-from collegium.runtime.jobs.configs import NO_RETRIEVAL, BuildMemoryConfig, ConstructionConfig
+from collegium.runtime.jobs.configs import BuildMemoryConfig, ConstructionConfig
 from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.games import open_games, select_tasks, spread

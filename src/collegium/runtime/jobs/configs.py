@@ -7,7 +7,7 @@ module imports neither torch nor Ray.
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,16 +19,17 @@ from collegium.config import Config
 from collegium.core import Agent, ConfigError
 from collegium.embedding import EmbedderConfig, MiniLMConfig
 from collegium.environments.household import Grammar
+from collegium.evaluation.arms import (
+    EXPERT,
+    MODES,
+    NO_RETRIEVAL,
+    RETRIEVAL,
+    UNGUIDED,
+    Arm,
+)
 from collegium.experience import BranchingConfig, MemoryConfig, RetrievalConfig
 from collegium.llm import BudgetConfig, EngineConfig, VllmConfig
 from collegium.runtime.watch import WatchConfig
-
-NO_RETRIEVAL: Final = "no_retrieval"
-RETRIEVAL: Final = "retrieval"
-EXPERT: Final = "expert"
-"""Arm of the text-only explorer: what imitating it could reach at most."""
-
-Arm = Literal["no_retrieval", "retrieval", "expert"]
 
 
 class JobConfig(Config):
@@ -249,6 +250,9 @@ class LabelUtilityConfig(ConstructionConfig):
         return config
 
 
+_DEFAULT_ARMS = tuple(Arm(name=name, mode=name) for name in (NO_RETRIEVAL, RETRIEVAL, EXPERT))
+
+
 class EvaluateAgentsConfig(PlayingConfig):
     """Configuration of `evaluate_agents`."""
 
@@ -256,18 +260,34 @@ class EvaluateAgentsConfig(PlayingConfig):
     games: GamesConfig = GamesConfig(splits=("valid_seen", "valid_unseen"))
     """Test games."""
     memory: str | None = None
-    """Run directory of `build_memory`; needed by the arm `retrieval`."""
-    arms: tuple[Arm, ...] = Field(default=(NO_RETRIEVAL, RETRIEVAL, EXPERT), min_length=1)
-    """What is compared; `expert` is played once, beside."""
+    """Run directory of `build_memory` or `label_utility`; needed by every guided arm."""
+    rankers: str | None = None
+    """Run directory of `train_rerankers`; its models are modes by their names."""
+    arms: tuple[Arm, ...] = Field(default=_DEFAULT_ARMS, min_length=1)
+    """What is compared, the baseline first; `expert` is played once, beside."""
     offsets: tuple[int, ...] = Field(default=(0,), min_length=1)
     """Offsets of the allocation; each plays every game once in each arm."""
     planner: PlannerKind = PlannerKind.FOLLOW
     """Who decides when guidance is looked for."""
     retrieval: RetrievalConfig = RetrievalConfig()
     """What a retrieval may return."""
+    candidates: int = Field(default=20, ge=1)
+    """K: how many chunks a ranker orders."""
 
     @model_validator(mode="after")
-    def _memory_for_retrieval(self) -> Self:
-        if RETRIEVAL in self.arms and self.memory is None:
-            raise ValueError("the arm `retrieval` needs `memory`, a run directory of build_memory")
+    def _arms_have_what_they_need(self) -> Self:
+        names = [arm.name for arm in self.arms]
+        if len(set(names)) < len(names):
+            raise ValueError(f"arms {names}: each needs a name of its own")
+        guided = [arm.name for arm in self.arms if arm.mode not in UNGUIDED]
+        if guided and self.memory is None:
+            raise ValueError(
+                f"the arms {', '.join(guided)} need `memory`, a run directory of build_memory"
+            )
+        models = [arm.mode for arm in self.arms if arm.is_model]
+        if models and self.rankers is None:
+            raise ValueError(
+                f"the modes {', '.join(models)} are none of {', '.join(MODES)}; for them to be "
+                "trained models, name a run directory of train_rerankers in `rankers`"
+            )
         return self

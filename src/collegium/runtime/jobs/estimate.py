@@ -7,10 +7,9 @@ from typing import NamedTuple
 from collegium.agents.planner import PlannerKind
 from collegium.core import Record
 from collegium.environments.household import GameStore
+from collegium.evaluation.arms import EXPERT, NO_RETRIEVAL
 from collegium.llm import HttpConfig, VllmConfig
 from collegium.runtime.jobs.configs import (
-    EXPERT,
-    RETRIEVAL,
     ConstructionConfig,
     EvaluateAgentsConfig,
     GamesConfig,
@@ -82,8 +81,8 @@ def estimate_evaluation(config: EvaluateAgentsConfig) -> Estimate:
     """Return what `evaluate_agents` will take."""
     tasks = count_tasks(config.games)
     runs = tasks * len(config.offsets)
-    arms = [arm for arm in config.arms if arm != EXPERT]
-    guided = runs * (RETRIEVAL in arms)
+    arms = [arm for arm in config.arms if arm.mode != EXPERT]
+    guided = runs * sum(arm.mode != NO_RETRIEVAL for arm in arms)
     planner = guided if config.planner is PlannerKind.LLM else 0
     work = _Work(tasks, runs * len(arms), runs * len(arms), guided, planner, stages=1)
     return _estimate(config, work)

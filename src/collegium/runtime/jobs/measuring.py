@@ -10,9 +10,10 @@ from collegium.agents.protocol import Policy
 from collegium.agents.units import EpisodeUnit
 from collegium.core import Agent, Episode, Sampling, SystemClock, Task
 from collegium.environments.household import GameStore
+from collegium.evaluation.arms import NO_RETRIEVAL
 from collegium.llm import Engine, EngineSettings
 from collegium.llm.adapters import read_card, write_card
-from collegium.runtime.jobs.configs import NO_RETRIEVAL, ExecutionConfig, PlayingConfig
+from collegium.runtime.jobs.configs import ExecutionConfig, PlayingConfig
 from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
 from collegium.runtime.jobs.formats import build_format
 from collegium.runtime.jobs.hosting import hosted_engines

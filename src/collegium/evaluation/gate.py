@@ -1,0 +1,204 @@
+"""The gate: may a trained ranker answer consumers in place of the similarity order?
+
+What counts are held-out episodes, played by the same agents at the same games under both orders:
+
+* *fail* if the upper 95 % bound of the paired difference in success rate is below 0;
+* *pass* if its lower bound is at least -2 points, and the ranker does not lose in both success
+  and steps;
+* *insufficient* evidence otherwise, which is not deployable either.
+
+The interval is the wider one of two at each end: the paired bootstrap by task knows that
+task-runs of one task are alike, Bonett and Price's adjusted interval that one or two discordant
+pairs prove little. A difference measured on few episodes is honestly *insufficient*: play more.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collegium.core import InvalidInputError, Record, generator
+from collegium.evaluation.arms import RETRIEVAL, ArmNote, read_arms
+from collegium.evaluation.metrics import LEVEL, RESAMPLES
+from collegium.evaluation.outcomes import Outcome, read_outcomes
+from collegium.evaluation.panel import Panel, compare
+from collegium.experience import MemoryConfig
+from collegium.ranking.card import GateVerdict, read_card, write_verdict
+from collegium.statistics import ClusterBootstrap, Interval, paired_difference
+from collegium.store import RunDirectory
+
+TOLERATED = -0.02
+"""The lower bound of the difference in success rate that a ranker may have."""
+
+
+class Judged(Record):
+    """A model with what the gate says of it."""
+
+    name: str
+    """The model's; its arm may be named otherwise."""
+    arm: str
+    model_id: str
+    folder: str
+    """Where the model was taken from."""
+    verdict: GateVerdict
+
+
+def decide(success: Interval, delta_steps: float) -> Literal["pass", "fail", "insufficient"]:
+    """Return the verdict on a paired difference in success rate and in mean steps.
+
+    Args:
+        success: Ranker less baseline, in [-1, 1].
+        delta_steps: Ranker less baseline; negative is faster.
+    """
+    if success.high < 0:
+        return "fail"
+    gains = success.estimate >= 0 or delta_steps <= 0
+    return "pass" if success.low >= TOLERATED and gains else "insufficient"
+
+
+def judge(
+    outcomes: Iterable[Outcome], arm: str, *, run: str, baseline: str = RETRIEVAL, seed: int = 0
+) -> GateVerdict:
+    """Return what held-out episodes say of `arm` beside `baseline`.
+
+    Args:
+        outcomes: Of any arms; only task-runs that both arms played to an end are compared.
+        arm: The ranker's arm.
+        run: Digest of the run, or runs, that the outcomes are of.
+        baseline: The arm of the similarity order.
+        seed: Of the bootstrap.
+
+    Raises:
+        InvalidInputError: One of the arms is not there, or games were not held out.
+    """
+    panel = _paired(outcomes, arm, baseline)
+    if not panel.task_runs:
+        return _verdict("insufficient", Interval(0.0, -1.0, 1.0), None, 0, baseline, run)
+    success_AN = panel.values(lambda outcome: outcome.success)
+    steps_AN = panel.values(lambda outcome: outcome.steps)
+    draws = ClusterBootstrap.draw(
+        [task_run.task for task_run in panel.task_runs],
+        generator(seed, "gate", arm),
+        resamples=RESAMPLES,
+        level=LEVEL,
+    )
+    success = _wider(draws.difference(success_AN[1], success_AN[0]), _adjusted(success_AN))
+    delta_steps = float((steps_AN[1] - steps_AN[0]).mean())
+    status = decide(success, delta_steps)
+    return _verdict(status, success, delta_steps, len(panel.task_runs), baseline, run)
+
+
+def judge_models(runs: Sequence[RunDirectory]) -> list[Judged]:
+    """Return the verdict on each model that the runs played beside the similarity order.
+
+    Raises:
+        InvalidInputError: The runs hold no arm of a model, or of the similarity order.
+    """
+    notes = {note.key: note for run in runs for note in read_arms(run)}
+    paths = ", ".join(run.path for run in runs)
+    models = _comparable(notes, paths)
+    outcomes = read_outcomes(runs)
+    digest = "+".join(run.read_text("digest.txt").strip() for run in runs)
+    return [
+        Judged(
+            name=note.mode,
+            arm=note.key,
+            model_id=note.model_id,
+            folder=note.folder,
+            verdict=judge(outcomes, note.key, run=digest),
+        )
+        for note in models
+        if note.model_id and note.folder
+    ]
+
+
+def write_verdicts(judged: Iterable[Judged], models: Path | None = None) -> None:
+    """Put the verdicts into the models' cards.
+
+    Args:
+        judged: What the gate said.
+        models: Folder that holds one folder a model; where each was taken from when None.
+
+    Raises:
+        NotFoundError: A model is not there.
+        InvalidInputError: It is not the one that was played; nothing is written then.
+    """
+    placed = [(one, models / one.name if models else Path(one.folder)) for one in judged]
+    for one, folder in placed:
+        found = read_card(folder).model_id
+        if found != one.model_id:
+            raise InvalidInputError(
+                f"{folder} is model {found}, but the episodes were played with {one.model_id}: "
+                "evaluate this model before it is judged"
+            )
+    for one, folder in placed:
+        write_verdict(folder, one.verdict)
+
+
+def _comparable(notes: dict[str, ArmNote], paths: str) -> list[ArmNote]:
+    """Return the arms of models that had the same first stage as the similarity order."""
+    base = notes.get(RETRIEVAL)
+    if base is None:
+        raise InvalidInputError(f"{paths}: no arm `{RETRIEVAL}` to compare models with; play it")
+    models = [
+        note
+        for note in notes.values()
+        if note.model_id and (note.scope, note.fraction) == (base.scope, base.fraction)
+    ]
+    if not models:
+        raise InvalidInputError(
+            f"{paths}: no arm of a trained ranker; evaluate with `rankers` and their names in "
+            "`arms`"
+        )
+    return models
+
+
+def _paired(outcomes: Iterable[Outcome], arm: str, baseline: str) -> Panel:
+    """Return the panel of the two arms, the baseline first."""
+    wanted = [outcome for outcome in outcomes if outcome.arm in (arm, baseline)]
+    for name in (arm, baseline):
+        if not any(outcome.arm == name for outcome in wanted):
+            raise InvalidInputError(f"no episode of arm {name!r} to judge by")
+    seen = {outcome.split for outcome in wanted} & set(MemoryConfig().splits)
+    if seen:
+        raise InvalidInputError(
+            f"episodes of {', '.join(sorted(seen))} are no evidence: the gate needs held-out games"
+        )
+    comparison = compare(wanted, baseline)
+    if len(comparison.panel.arms) < 2:
+        return Panel(arms=(baseline, arm), task_runs=(), outcomes=((), ()))
+    return comparison.panel
+
+
+def _adjusted(success_AN: NDArray[np.float64]) -> Interval:
+    wins = int(np.sum(success_AN[1] > success_AN[0]))
+    losses = int(np.sum(success_AN[1] < success_AN[0]))
+    return paired_difference(wins, losses, success_AN.shape[1], level=LEVEL)
+
+
+def _wider(one: Interval, other: Interval) -> Interval:
+    """Return the wider of two intervals of one estimate at each end; `nan` ends do not count."""
+    low, high = np.fmin(one.low, other.low), np.fmax(one.high, other.high)
+    return Interval(one.estimate, float(low), float(high))
+
+
+def _verdict(
+    status: Literal["pass", "fail", "insufficient"],
+    success: Interval,
+    delta_steps: float | None,
+    pairs: int,
+    baseline: str,
+    run: str,
+) -> GateVerdict:
+    return GateVerdict(
+        status=status,
+        delta_success=success.estimate,
+        low=success.low,
+        high=success.high,
+        delta_steps=delta_steps,
+        pairs=pairs,
+        baseline=baseline,
+        run=run,
+    )
