@@ -10,7 +10,6 @@ from collegium.evaluation import read_episodes
 from collegium.evaluation.arms import read_arms
 from collegium.experience.sources import RandomSource
 from collegium.runtime.jobs import guidance_sources
-from collegium.runtime.jobs.memory import built_memory
 
 
 def shown(run):
@@ -67,7 +66,7 @@ def test_a_memory_without_failures_has_no_warnings(build, evaluate):
 
 
 def test_scopes_are_arms_of_one_run(build, evaluate):
-    _, memory = build()
+    build()
     scopes = "[" + ",".join(
         f"{{name: {scope}, mode: retrieval, scope: {scope}}}"
         for scope in ("full", "same_task", "cross_task")
