@@ -17,16 +17,22 @@ class Benchmark(StrEnum):
     """Speed and exactness of the household engine."""
     LEDGER = "ledger"
     """Appending to the ledger and verifying it."""
+    RETRIEVAL = "retrieval"
+    """The retrieval endpoint beside an application that does nothing, and its search."""
     ROLLOUTS = "rollouts"
     """Our loop of many episodes on one engine against the bare engine."""
 
 
 def run_benchmark(benchmark: Benchmark) -> "BenchResult":
     """Measure and judge; raises what the benchmark raises when something it needs is not there."""
-    if benchmark is Benchmark.LEDGER:
+    if benchmark in (Benchmark.LEDGER, Benchmark.RETRIEVAL):
         from collegium.store.settings import require_store
 
         require_store()
+    if benchmark is Benchmark.RETRIEVAL:
+        from collegium.service.extras import require_serve
+
+        require_serve()
     module = import_module(f"collegium.evaluation.benchmarks.{benchmark.value}")
     result: BenchResult = module.run()
     return result
