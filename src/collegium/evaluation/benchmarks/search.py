@@ -41,18 +41,17 @@ def compare_searches(folder: Path, k: int) -> Searches:
     rows = rng.choice(len(vectors), QUERIES)
     queries = vectors[rows] + 0.02 * rng.standard_normal(vectors[rows].shape).astype(np.float32)
     clock = SystemClock()
+    faiss, lancedb = find_spec("faiss"), find_spec("lancedb")
+
+    def median(search: Search) -> float:
+        return _median_ms(search, queries, clock)
+
     with tempfile.TemporaryDirectory(prefix="collegium-bench-") as scratch:
         return Searches(
-            numpy_p50_ms=_median_ms(_bare(vectors, k), queries, clock),
-            index_p50_ms=_median_ms(_ours(folder, k), queries, clock),
-            faiss_p50_ms=_median_ms(_faiss(vectors, k), queries, clock)
-            if find_spec("faiss")
-            else None,
-            lancedb_p50_ms=(
-                _median_ms(_lancedb(vectors, k, Path(scratch)), queries, clock)
-                if find_spec("lancedb")
-                else None
-            ),
+            numpy_p50_ms=median(_bare(vectors, k)),
+            index_p50_ms=median(_ours(folder, k)),
+            faiss_p50_ms=median(_faiss(vectors, k)) if faiss else None,
+            lancedb_p50_ms=median(_lancedb(vectors, k, Path(scratch))) if lancedb else None,
         )
 
 
