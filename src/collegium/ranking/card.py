@@ -102,7 +102,7 @@ class RankerCard(Record):
     """Groups it was trained on."""
     metrics: RankingMetrics
     files: dict[str, str]
-    """SHA-256 of each file by its name."""
+    """SHA-256 of each file by its name below the folder."""
     verdict: GateVerdict | None = None
     """None until the gate has judged it; only `pass` may serve."""
 
@@ -211,8 +211,8 @@ def _write_card(folder: Path, card: RankerCard) -> None:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    files = sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
-    return {file.name: _sha256(file) for file in files}
+    files = sorted(f for f in folder.rglob("*") if f.is_file() and not f.name.startswith("."))
+    return {file.relative_to(folder).as_posix(): _sha256(file) for file in files}
 
 
 def _sha256(file: Path) -> str:

@@ -5,7 +5,7 @@ of the first stage. A model trained with the null candidate may say that showing
 candidates below it are not returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from collegium.embedding import Embedder
 from collegium.experience.batching import MicroBatcher
 from collegium.ranking.card import RankingModel
 from collegium.ranking.features import Candidates, FeatureExtractor
-from collegium.ranking.protocol import UNCOMPUTABLE, Matrix, Vector
+from collegium.ranking.protocol import UNCOMPUTABLE, Matrix, Personalised, Vector
 
 CANDIDATES = 20
 """Candidates that are reranked, as in the paper."""
@@ -55,17 +55,26 @@ class RankedList(NamedTuple):
 class Reranker:
     """Orders candidates by a model; serves all callers of one event loop, in batches."""
 
-    def __init__(self, model: RankingModel, embedder: Embedder) -> None:
+    def __init__(
+        self,
+        model: RankingModel,
+        embedder: Embedder,
+        clones: Mapping[str, str] | None = None,
+    ) -> None:
         """Order by `model`.
 
         Args:
             model: Scores the candidates.
             embedder: The one of the model's features; put a `CachedEmbedder` around slow ones.
+            clones: Consumer -> clone group. A personalised model serves a consumer that it was
+                not trained on by its group, or by the whole population where that is not known.
 
         Raises:
             InvalidInputError: The model's features were made with another embedder.
         """
         self.model = model
+        known = set(model.schema.consumers)
+        self._newcomers = {a: g for a, g in (clones or {}).items() if a not in known}
         self._extractor = FeatureExtractor(model.schema, model.resources, embedder)
         self._batcher = MicroBatcher(self._order)
 
@@ -82,12 +91,24 @@ class Reranker:
         null = self.model.card.null_candidate
         matrices = self._extractor.matrices(requests, null=null)
         self.model.check_schema(self._extractor.schema_hash)
-        scores = safe_scores(self.model, np.concatenate(matrices))
-        ends = np.cumsum([len(matrix) for matrix in matrices])[:-1]
         return [
-            _ranked(request.guidance, mine, null)
-            for request, mine in zip(requests, np.split(scores, ends), strict=True)
+            _ranked(guidance, self._scores(query.consumer, matrix), null)
+            for (query, guidance), matrix in zip(requests, matrices, strict=True)
         ]
+
+    def _scores(self, consumer: str, features: Matrix) -> Vector:
+        """Return the scores of `features`; rows that hold no number score `UNCOMPUTABLE`."""
+        scores = np.full(len(features), UNCOMPUTABLE)
+        sound = np.isfinite(features).all(axis=1)
+        if sound.any():
+            scores[sound] = self._computed(consumer, features[sound])
+        return scores
+
+    def _computed(self, consumer: str, features: Matrix) -> Vector:
+        ranker = self.model.ranker
+        if consumer in self._newcomers and isinstance(ranker, Personalised):
+            return ranker.score_as(features, self._newcomers[consumer])
+        return ranker.score(features)
 
 
 class RerankingSource:
@@ -99,6 +120,7 @@ class RerankingSource:
         model: RankingModel,
         embedder: Embedder,
         candidates: int = CANDIDATES,
+        clones: Mapping[str, str] | None = None,
     ) -> None:
         """Rerank what `first_stage` finds.
 
@@ -107,6 +129,7 @@ class RerankingSource:
             model: Orders them.
             embedder: See `Reranker`.
             candidates: Asked of the first stage, at least 1.
+            clones: See `Reranker`.
 
         Raises:
             InvalidInputError: The model's features were made with another embedder.
@@ -115,7 +138,7 @@ class RerankingSource:
             raise InvalidInputError(f"a cascade ranks at least 1 candidate, asked for {candidates}")
         self._first_stage = first_stage
         self._candidates = candidates
-        self._reranker = Reranker(model, embedder)
+        self._reranker = Reranker(model, embedder, clones)
 
     async def retrieve(self, query: Query, k: int) -> list[Guidance]:
         """Return at most `k` candidates, best first; none where nothing is best.
@@ -132,15 +155,6 @@ class RerankingSource:
         self._reranker.check(query)
         found = await self._first_stage.retrieve(query, self._candidates)
         return await self._reranker.order(query, found)
-
-
-def safe_scores(model: RankingModel, features: Matrix) -> Vector:
-    """Return the scores of `features`; rows that hold no number score `UNCOMPUTABLE`."""
-    scores = np.full(len(features), UNCOMPUTABLE)
-    sound = np.isfinite(features).all(axis=1)
-    if sound.any():
-        scores[sound] = model.ranker.score(features[sound])
-    return scores
 
 
 def _ranked(guidance: Sequence[Guidance], scores: Vector, null: bool) -> RankedList:

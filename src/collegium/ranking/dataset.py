@@ -19,6 +19,7 @@ from collegium.ranking.groups import (
     collect_groups,
     training_set,
 )
+from collegium.ranking.personal import clone_group
 from collegium.ranking.producers import benchmark_table
 from collegium.ranking.resources import FeatureResources, fit_resources
 from collegium.ranking.schema import FeatureSchema
@@ -53,7 +54,8 @@ class RankingData:
         known = list(chunks)
         grammar = self._check_one_origin(embedder)
         self.resources: FeatureResources = fit_resources(known, benchmark_table(agents, benchmarks))
-        ids = {agent.id for agent in agents}
+        self.clones = {agent.id: clone_group(agent) for agent in agents}
+        ids = set(self.clones)
         self.schema = FeatureSchema(
             producers=tuple(sorted({chunk.producer for chunk in known} | ids)),
             consumers=tuple(sorted(ids)),
@@ -75,7 +77,7 @@ class RankingData:
             InvalidInputError: As `collect_groups` and `ranking.groups.training_set` do.
         """
         groups, counts = collect_groups(self.labels, target, null=null)
-        return training_set(groups, self.extractor, null=null), counts
+        return training_set(groups, self.extractor, self.clones, null=null), counts
 
     def _check_one_origin(self, embedder: Embedder) -> str:
         """Return the one grammar of the labels."""

@@ -5,7 +5,7 @@ first stage. Groups that hold fewer than two candidates teach nothing about orde
 that, and how many groups have all labels equal, is counted and told.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -19,6 +19,7 @@ from collegium.experience.labels import UtilityLabel
 from collegium.ranking.features import FeatureExtractor
 from collegium.ranking.grades import GradeScale
 from collegium.ranking.protocol import Matrix, Vector
+from collegium.ranking.schema import FeatureSchema
 
 Target = Literal["paper", "paired"]
 
@@ -71,6 +72,9 @@ class TrainingSet:
     sizes: NDArray[np.int64]
     """Rows of each group."""
     groups: tuple[LabelledGroup, ...]
+    schema: FeatureSchema
+    clones: Mapping[str, str]
+    """Consumer -> its clone group."""
     scale: GradeScale
     null: bool
     """Whether the last row of each group is that of showing nothing, whose label is 0."""
@@ -86,6 +90,10 @@ class TrainingSet:
         """Of each row."""
         return self.scale.grades(self.labels)
 
+    def tells_order(self, place: int) -> bool:
+        """Return whether the labels of the group at `place` differ."""
+        return bool(np.ptp(self.labels[self.rows[place]]) > 0)
+
     def subset(self, chosen: Sequence[int]) -> "TrainingSet":
         """Return the chosen groups."""
         rows = np.concatenate([np.arange(self.rows[i].start, self.rows[i].stop) for i in chosen])
@@ -95,6 +103,8 @@ class TrainingSet:
             weights=self.weights[rows],
             sizes=self.sizes[list(chosen)],
             groups=tuple(self.groups[i] for i in chosen),
+            schema=self.schema,
+            clones=self.clones,
             scale=self.scale,
             null=self.null,
         )
@@ -133,7 +143,11 @@ def collect_groups(
 
 
 def training_set(
-    groups: Sequence[LabelledGroup], extractor: FeatureExtractor, *, null: bool
+    groups: Sequence[LabelledGroup],
+    extractor: FeatureExtractor,
+    clones: Mapping[str, str],
+    *,
+    null: bool,
 ) -> TrainingSet:
     """Compute the features of all groups.
 
@@ -153,6 +167,8 @@ def training_set(
         weights=_weights(groups, null),
         sizes=np.array([len(matrix) for matrix in matrices], np.int64),
         groups=tuple(groups),
+        schema=extractor.schema,
+        clones=clones,
         scale=GradeScale.for_repeats(repeats),
         null=null,
     )

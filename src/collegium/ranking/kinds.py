@@ -1,61 +1,56 @@
-"""The rankers by kind: their settings, how each is trained, and how it is loaded."""
+"""The rankers by kind: how each is trained, and how it is loaded."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from collegium.core import CorruptDataError
-from collegium.ranking.configs import FFNConfig, LambdaMARTConfig, SVMRankConfig
+from collegium.ranking.configs import (
+    AnyRankerConfig,
+    FFNConfig,
+    LambdaMARTConfig,
+    PersonalConfig,
+    SVMRankConfig,
+)
+from collegium.ranking.ffn import fit_ffn, load_ffn
 from collegium.ranking.groups import TrainingSet
+from collegium.ranking.lambdamart import fit_lambdamart, load_lambdamart
+from collegium.ranking.personal import fit_personal, load_personal
 from collegium.ranking.protocol import Ranker
+from collegium.ranking.svmrank import fit_svmrank, load_svmrank
 
-RankerConfig = Annotated[LambdaMARTConfig | SVMRankConfig | FFNConfig, Field(discriminator="kind")]
 
-
-def fit_ranker(
-    config: LambdaMARTConfig | SVMRankConfig | FFNConfig, data: TrainingSet, seed: int
-) -> Ranker:
+def fit_ranker(config: AnyRankerConfig, data: TrainingSet, seed: int) -> Ranker:
     """Train the ranker that `config` describes; equal data and seed give equal scores.
 
     Raises:
-        MissingDependencyError: The packages of the extra `ranking` are not installed.
+        InvalidInputError: This machine has no such device.
     """
     match config:
         case LambdaMARTConfig():
-            from collegium.ranking.lambdamart import fit_lambdamart
-
             return fit_lambdamart(config, data, seed)
         case SVMRankConfig():
-            from collegium.ranking.svmrank import fit_svmrank
-
             return fit_svmrank(config, data, seed)
         case FFNConfig():
-            from collegium.ranking.ffn import fit_ffn
-
             return fit_ffn(config, data, seed)
+        case PersonalConfig():
+            return fit_personal(config, data, seed, fit_ranker)
 
 
 def load_ranker(kind: str, folder: Path) -> Ranker:
     """Return the ranker of `kind` that was saved in `folder`.
 
     Raises:
-        CorruptDataError: Its files cannot be read, or no ranker is of that kind.
+        NotFoundError: A file is missing.
+        CorruptDataError: A file cannot be read, or no ranker is of that kind.
     """
-    match kind:
-        case "lambdamart":
-            from collegium.ranking.lambdamart import load_lambdamart
-
-            return load_lambdamart(folder)
-        case "svmrank":
-            from collegium.ranking.svmrank import load_svmrank
-
-            return load_svmrank(folder)
-        case "ffn":
-            from collegium.ranking.ffn import load_ffn
-
-            return load_ffn(folder)
-        case _:
-            raise CorruptDataError(
-                f"{folder}: no ranker is of kind {kind!r}; known: ffn, lambdamart, svmrank"
-            )
+    known: dict[str, Callable[[Path], Ranker]] = {
+        "ffn": load_ffn,
+        "lambdamart": load_lambdamart,
+        "personal": lambda place: load_personal(place, load_ranker),
+        "svmrank": load_svmrank,
+    }
+    if kind not in known:
+        raise CorruptDataError(
+            f"{folder}: no ranker is of kind {kind!r}; known: {', '.join(known)}"
+        )
+    return known[kind](folder)

@@ -32,6 +32,11 @@ def measure(data: TrainingSet, scores: Vector) -> RankingMetrics:
     )
 
 
+def compared(quality: OrderQuality) -> float | None:
+    """Return the NDCG that orders are compared by: of groups with something relevant, if any."""
+    return quality.ndcg_others if quality.ndcg is None else quality.ndcg
+
+
 def ndcg(gains: Vector, order: Sequence[int]) -> float:
     """Return the NDCG of one group; 1 where no candidate has a gain, as all orders are equal."""
     discounts = _discounts(len(gains))

@@ -1,7 +1,7 @@
 """What a ranker offers: a score for each candidate, from its features alone."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,4 +30,13 @@ class Ranker(Protocol):
 
     def save(self, folder: Path) -> None:
         """Write the ranker's own files into `folder`, which is there."""
+        ...
+
+
+@runtime_checkable
+class Personalised(Ranker, Protocol):
+    """A ranker that can serve an agent of which it knows no more than its clone group."""
+
+    def score_as(self, features: Matrix, group: str) -> Vector:
+        """Return scores for an agent of `group` that has no labels of its own."""
         ...

@@ -11,11 +11,11 @@ import numpy as np
 
 from collegium.core import InvalidInputError, content_id, generator
 from collegium.experience.labels import UtilityLabel
-from collegium.ranking.card import OrderQuality, RankingMetrics
-from collegium.ranking.configs import FFNConfig, LambdaMARTConfig, SVMRankConfig
+from collegium.ranking.card import RankingMetrics
+from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.groups import LabelledGroup, TrainingSet
 from collegium.ranking.kinds import fit_ranker
-from collegium.ranking.metrics import measure
+from collegium.ranking.metrics import compared, measure
 from collegium.ranking.protocol import Ranker, Vector
 
 
@@ -67,7 +67,7 @@ def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) 
 
 
 def train_ranker(
-    config: LambdaMARTConfig | SVMRankConfig | FFNConfig,
+    config: AnyRankerConfig,
     train: TrainingSet,
     validation: TrainingSet,
     seed: int,
@@ -104,14 +104,9 @@ def _check_varies(kind: str, data: TrainingSet, scores: Vector) -> None:
 
 
 def _check_learned(kind: str, metrics: RankingMetrics) -> None:
-    """Compare where NDCG is defined: in groups with a relevant candidate, else in the others."""
-    mine, chance = _compared(metrics.ranker), _compared(metrics.random)
+    mine, chance = compared(metrics.ranker), compared(metrics.random)
     if mine is None or chance is None or mine <= chance:
         raise UselessRankerError(
             f"{kind}: NDCG {mine} on {metrics.groups_differing} held-out groups whose labels "
             f"differ, where random order has {chance}: it learned no order; train on more labels"
         )
-
-
-def _compared(quality: OrderQuality) -> float | None:
-    return quality.ndcg_others if quality.ndcg is None else quality.ndcg

@@ -4,7 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_labels import EMBEDDER, ranking_data
 
@@ -94,6 +94,7 @@ def test_the_best_come_first_with_new_ranks(data):
     assert cascade._first_stage.asked == [20]
 
 
+@settings(max_examples=30, deadline=None)
 @given(scores=st.lists(st.sampled_from([0.1, 0.2, 0.3]), min_size=5, max_size=5))
 def test_equal_scores_keep_the_first_stages_order(data, scores):
     query, guidance = asked(data, scores=scores)

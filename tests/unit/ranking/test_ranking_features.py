@@ -112,6 +112,7 @@ def test_features_are_always_finite(data, state, context, progress, producer):
     assert np.isfinite(matrix).all()
 
 
+@settings(max_examples=30, deadline=None)
 @given(order=st.permutations(range(5)))
 def test_order_of_candidates_orders_rows(data, order):
     query, guidance = candidates_of(data.labels[:5])

@@ -22,14 +22,14 @@ async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
 
     async with AsyncExitStack() as stack:
         if config.engine.own_process:
-            stack.enter_context(_ray(config.execution))
+            stack.enter_context(running_ray(config.execution))
         pool = EnginePool(start, capacity)
         stack.push_async_callback(pool.close)
         yield pool
 
 
 @contextmanager
-def _ray(execution: ExecutionConfig) -> Iterator[None]:
+def running_ray(execution: ExecutionConfig) -> Iterator[None]:
     """Run Ray, without letting it take the signal that stops a run cleanly."""
     from collegium.runtime.cluster import ray_cluster
 

@@ -24,6 +24,7 @@ from collegium.runtime.jobs.evaluate_agents import evaluate_agents
 from collegium.runtime.jobs.hosting import hosted_engines
 from collegium.runtime.jobs.label_utility import label_utility
 from collegium.runtime.jobs.progress import ConsoleProgress
+from collegium.runtime.jobs.reranker_configs import TrainRerankersConfig, estimate_rankers
 from collegium.runtime.jobs.showing import (
     show_adapters,
     show_labels,
@@ -31,11 +32,7 @@ from collegium.runtime.jobs.showing import (
     show_rankers,
 )
 from collegium.runtime.jobs.train_agents import TrainAgentsConfig, train_agents
-from collegium.runtime.jobs.train_rerankers import (
-    TrainRerankersConfig,
-    estimate_rankers,
-    train_rerankers,
-)
+from collegium.runtime.jobs.train_rerankers import train_rerankers
 from collegium.store import RunDirectory
 
 C = TypeVar("C", bound=PlayingConfig)

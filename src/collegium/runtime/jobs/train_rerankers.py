@@ -7,80 +7,44 @@ in the table `rankers`. The run fails if none learned anything.
 """
 
 import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, field_validator
-
-from collegium.config import Config, digest, load_texts
+from collegium.config import digest, load_texts
 from collegium.core import Record
+from collegium.evaluation.rankers import importance_figure
 from collegium.experience import read_labels
-from collegium.ranking.card import CARD, RankerCard, RankingMetrics, read_card, save_model
-from collegium.ranking.configs import FFNConfig, LambdaMARTConfig, SVMRankConfig
+from collegium.ranking.card import (
+    CARD,
+    RankerCard,
+    RankingMetrics,
+    load_model,
+    read_card,
+    save_model,
+)
+from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.dataset import RankingData
-from collegium.ranking.groups import GroupCounts, Target, TrainingSet
-from collegium.ranking.kinds import RankerConfig
-from collegium.ranking.training import UselessRankerError, split_by_question, train_ranker
-from collegium.runtime.jobs.configs import JobConfig, LabelUtilityConfig
+from collegium.ranking.groups import GroupCounts, TrainingSet
+from collegium.ranking.importance import Importance, Measured, importances
+from collegium.ranking.training import Split, UselessRankerError, split_by_question, train_ranker
+from collegium.ranking.transfer import transfer_table
+from collegium.runtime.jobs.configs import LabelUtilityConfig
 from collegium.runtime.jobs.games import local_folder
 from collegium.runtime.jobs.memory import built_memory
 from collegium.runtime.jobs.progress import ConsoleProgress
+from collegium.runtime.jobs.ranker_search import find_settings
+from collegium.runtime.jobs.reranker_configs import RankerPlan, TrainRerankersConfig
 from collegium.store import RunDirectory
 
 RANKERS = "rankers"
 """Table with one `RankerRow` a ranker."""
+IMPORTANCES = "importances"
+"""Table with one `Importance` a ranker and feature; drawn in `figures/`."""
+TRANSFER = "transfer"
+"""Table with one `TransferRow` a ranker and task type."""
 MODELS = "models"
 """Folder of the rankers."""
-
-
-class RankerPlan(Config):
-    """One ranker to train."""
-
-    ranker: RankerConfig
-    """Kind and settings."""
-    name: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]*$")
-    """Of its folder, and of the arm that evaluates it; from kind and null candidate when empty."""
-    target: Target = "paper"
-    """`paper`: difference to the whole baseline. `paired`: difference to the control."""
-    null_candidate: bool = False
-    """Let it learn when to show nothing."""
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-        return self.name or f"{self.ranker.kind}{'_null' if self.null_candidate else ''}"
-
-
-_PAPER = (
-    RankerPlan(ranker=LambdaMARTConfig()),
-    RankerPlan(ranker=SVMRankConfig()),
-    RankerPlan(ranker=FFNConfig()),
-)
-
-
-class TrainRerankersConfig(JobConfig):
-    """Configuration of `train_rerankers`."""
-
-    pipeline: Literal["train_rerankers"] = "train_rerankers"
-    labels: str
-    """Run directory of `label_utility`."""
-    models: tuple[RankerPlan, ...] = Field(default=_PAPER, min_length=1)
-    """The rankers."""
-    benchmarks: str | None = None
-    """TSV table of benchmark scores for producers that are not agents of the labels' run: a model
-    and twelve numbers a line, in the order of formulas §2.2."""
-    validation: float = Field(default=0.2, gt=0, lt=1)
-    """Share of the questions that is held out."""
-    seed: int = 0
-    """Seed of the split and of the training."""
-
-    @field_validator("models")
-    @classmethod
-    def _names_differ(cls, models: tuple[RankerPlan, ...]) -> tuple[RankerPlan, ...]:
-        names = [plan.label for plan in models]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"rankers of one name would overwrite each other: {twice}")
-        return models
 
 
 class RankerRow(Record):
@@ -103,38 +67,30 @@ class TrainedRankers(Record):
     rankers: tuple[RankerRow, ...]
 
 
-class RankersEstimate(Record):
-    """Expected size of the training."""
-
-    rankers: int
-    fits: int
-    minutes: float
-    assumptions: tuple[str, ...]
-
-
-_FIT_S = 5.0
-
-
-def estimate_rankers(config: TrainRerankersConfig) -> RankersEstimate:
-    """Return what the training will take."""
-    fits = len(config.models)
-    return RankersEstimate(
-        rankers=len(config.models),
-        fits=fits,
-        minutes=round(fits * _FIT_S / 60, 1),
-        assumptions=(f"{_FIT_S:g} s a fit, as with 3,550 labels on one core",),
-    )
-
-
 class _Work(NamedTuple):
     config: TrainRerankersConfig
     run: RunDirectory
     data: RankingData
     progress: ConsoleProgress
 
+    def folder(self, plan: RankerPlan) -> Path:
+        return local_folder(self.run, MODELS) / plan.label
+
+
+class _Material(NamedTuple):
+    """What one ranker is trained and measured on."""
+
+    whole: TrainingSet
+    counts: GroupCounts
+    split: Split
+
     @property
-    def folder(self) -> Path:
-        return local_folder(self.run, MODELS)
+    def train(self) -> TrainingSet:
+        return self.whole.subset(self.split.train)
+
+    @property
+    def validation(self) -> TrainingSet:
+        return self.whole.subset(self.split.validation)
 
 
 async def train_rerankers(
@@ -149,7 +105,8 @@ async def train_rerankers(
     """
     progress.stage("features")
     work = _Work(config, run, await asyncio.to_thread(read_data, config), progress)
-    await asyncio.to_thread(_train_all, work)
+    for plan in config.models:
+        await asyncio.to_thread(_settle, work, plan)
     rows = tuple(RankerRow.model_validate(row) for row in run.rows(RANKERS))
     run.finish()
     if all(row.refused for row in rows):
@@ -174,51 +131,88 @@ def read_data(config: TrainRerankersConfig) -> RankingData:
     )
 
 
-def _train_all(work: _Work) -> None:
-    done = work.run.keys(RANKERS)
-    for plan in work.config.models:
-        if plan.label not in done:
-            work.progress.stage(f"training {plan.label}")
-            row = _train(work, plan)
-            work.run.append(RANKERS, [row.model_dump(mode="json")])
+def _settle(work: _Work, plan: RankerPlan) -> None:
+    """Train one ranker and tell what it goes by, as far as that is not done."""
+    analyses = work.config.analyses
+    material = _material(work, plan)
+    _once(work, RANKERS, plan, "training", lambda: [_train(work, plan, material)])
+    if not (work.folder(plan) / CARD).is_file():
+        return
+    if analyses.importances:
+        _once(work, IMPORTANCES, plan, "importances", lambda: _explain(work, plan, material))
+    if folds := analyses.transfer_folds:
+        card = read_card(work.folder(plan))
+        _once(
+            work,
+            TRANSFER,
+            plan,
+            "other task types",
+            lambda: transfer_table(
+                plan.label, _settings(plan, card), material.whole, folds, work.config.seed
+            ),
+        )
 
 
-def _train(work: _Work, plan: RankerPlan) -> RankerRow:
-    data, counts = work.data.training_set(plan.target, null=plan.null_candidate)
+def _material(work: _Work, plan: RankerPlan) -> _Material:
+    whole, counts = work.data.training_set(plan.target, null=plan.null_candidate)
+    split = split_by_question(whole.groups, work.config.validation, work.config.seed)
+    return _Material(whole, counts, split)
+
+
+def _once(
+    work: _Work, table: str, plan: RankerPlan, stage: str, make: Callable[[], Sequence[Record]]
+) -> None:
+    """Store the rows that `make` gives, if the ranker has none in the table."""
+    stored = {key.partition("/")[0] for key in work.run.keys(table)}
+    if plan.label not in stored:
+        work.progress.stage(f"{plan.label}: {stage}")
+        work.run.append(table, [row.model_dump(mode="json") for row in make()])
+
+
+def _train(work: _Work, plan: RankerPlan, material: _Material) -> RankerRow:
     try:
-        card = _fit(work, plan, data)
+        metrics, refused = _fit(work, plan, material).metrics, ""
     except UselessRankerError as error:
-        return _row(plan, counts, None, str(error))
-    return _row(plan, counts, card.metrics, "")
-
-
-def _row(
-    plan: RankerPlan, counts: GroupCounts, metrics: RankingMetrics | None, refused: str
-) -> RankerRow:
+        metrics, refused = None, str(error)
     return RankerRow(
-        key=plan.label, kind=plan.ranker.kind, refused=refused, groups=counts, metrics=metrics
+        key=plan.label,
+        kind=plan.ranker.kind,
+        refused=refused,
+        groups=material.counts,
+        metrics=metrics,
     )
 
 
-def _fit(work: _Work, plan: RankerPlan, data: TrainingSet) -> RankerCard:
+def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
+    if (work.folder(plan) / CARD).is_file():
+        return read_card(work.folder(plan))
     config = work.config
-    folder = work.folder / plan.label
-    if (folder / CARD).is_file():
-        return read_card(folder)
-    split = split_by_question(data.groups, config.validation, config.seed)
-    trained = train_ranker(
-        plan.ranker, data.subset(split.train), data.subset(split.validation), config.seed
-    )
-    about = {
+    settings = find_settings(config, plan, material.train, work.run)
+    trained = train_ranker(settings, material.train, material.validation, config.seed)
+    about: dict[str, Any] = {
         "features": work.data.schema,
-        "hyperparameters": plan.ranker.model_dump(mode="json", exclude={"kind"}),
+        "hyperparameters": settings.model_dump(mode="json", exclude={"kind"}),
         "seed": config.seed,
         "target": plan.target,
-        "grades": data.scale.mapping,
+        "grades": material.whole.scale.mapping,
         "null_candidate": plan.null_candidate,
         "labels": work.data.digest,
         "run": digest(config),
-        "groups": len(split.train),
+        "groups": len(material.split.train),
         "metrics": trained.metrics,
     }
-    return save_model(folder, trained.ranker, work.data.resources, about)
+    return save_model(work.folder(plan), trained.ranker, work.data.resources, about)
+
+
+def _settings(plan: RankerPlan, card: RankerCard) -> AnyRankerConfig:
+    """Return the settings that the ranker was trained with, which a search may have found."""
+    return type(plan.ranker).model_validate(card.hyperparameters)
+
+
+def _explain(work: _Work, plan: RankerPlan, material: _Material) -> list[Importance]:
+    ranker = load_model(work.folder(plan)).ranker
+    measured = Measured(plan.label, ranker, material.train, material.validation)
+    rows = importances(measured, work.config.seed)
+    figure = importance_figure(rows)
+    work.run.write_text(f"figures/{figure.name}.svg", str(figure.svg))
+    return rows
