@@ -184,13 +184,13 @@ def _episodes() -> Iterator[dict[str, Any]]:
     number = 0
     while True:
         steps = [
-            {"action": f"go to {_words(rng, 2)}", "observation": f"You see {_words(rng, 12)}."}
+            {"action": f"go to {_words(rng, 2)}", "observation": f"You see {_words(rng, 5)}."}
             for _ in range(_STEPS)
         ]
         yield {
             "task": _task(f"task/{number}", _words(rng, 5)),
             "producer": f"agent-{number % 34}",
-            "initial_observation": f"You see {_words(rng, 12)}.",
+            "initial_observation": f"You see {_words(rng, 5)}.",
             "steps": steps,
             "success": True,
             "score": 1.0,
@@ -206,14 +206,14 @@ def _questions(count: int) -> list[bytes]:
 
 def _question(rng: np.random.Generator, number: int) -> dict[str, Any]:
     steps = [
-        {"action": f"go to {_words(rng, 2)}", "observation": f"You see {_words(rng, 12)}."}
+        {"action": f"go to {_words(rng, 2)}", "observation": f"You see {_words(rng, 5)}."}
         for _ in range(number % 8)
     ]
     return {
         "task": _task(f"asked/{number}", _words(rng, 5)),
         "state": {
             "grammar": "bench",
-            "initial_observation": f"You see {_words(rng, 12)}.",
+            "initial_observation": f"You see {_words(rng, 5)}.",
             "steps": steps,
         },
         "consumer": "agent-0",

@@ -152,6 +152,7 @@ class ExactIndex:
         self._starts = np.cumsum([0, *(len(v) for v in self._vectors)])
         self._table = pa.concat_tables([COLUMNS.empty_table(), *(s.table for s in segments)])
         self._partitions = self._table["partition"].to_numpy()
+        self._newest = int(self._partitions.max(initial=0))
         self._task_types = _Codes(self._table["task_type"])
         self._task_ids = _Codes(self._table["task_id"])
         self._norms = np.concatenate([np.zeros(0, np.float32), *(s.norms for s in segments)])
@@ -187,24 +188,35 @@ class ExactIndex:
     def _rough_distances(self, queries_QD: NDArray[np.float32]) -> NDArray[np.float32]:
         """Squared distance less the query's own norm, in float32: (queries, rows)."""
         rough_QN = np.empty((len(queries_QD), len(self._norms)), np.float32)
+        doubled_QD = -2.0 * queries_QD
         for start, vectors_ND in zip(self._starts, self._vectors, strict=False):
-            np.matmul(queries_QD, vectors_ND.T, out=rough_QN[:, start : start + len(vectors_ND)])
-        rough_QN *= -2.0
+            np.matmul(doubled_QD, vectors_ND.T, out=rough_QN[:, start : start + len(vectors_ND)])
         rough_QN += self._norms
         return rough_QN
 
     def _closest(
         self, query: NDArray[np.float32], rough: NDArray[np.float32], k: int, wanted: SearchFilter
     ) -> list[Hit]:
-        rows = np.flatnonzero(self._visible(wanted))
-        if len(rows) > k:
-            rough = rough[rows]
-            limit = np.partition(rough, k - 1)[k - 1] + self._margin(query)
-            rows = rows[rough <= limit]
+        rows = self._proposed(query, rough, k, wanted)
         distances = squared_l2(query, self._gather(rows))
-        names = self._table["chunk_id"].take(pa.array(rows)).to_pylist()
-        order = sorted(zip(distances.tolist(), names, rows.tolist(), strict=True))[:k]
+        names = self._table["chunk_id"]
+        found = zip(distances.tolist(), rows.tolist(), strict=True)
+        order = sorted((distance, names[row].as_py(), row) for distance, row in found)[:k]
         return [Hit(self._chunk(row), distance) for distance, _, row in order]
+
+    def _proposed(
+        self, query: NDArray[np.float32], rough: NDArray[np.float32], k: int, wanted: SearchFilter
+    ) -> NDArray[np.intp]:
+        """Return the visible rows among which the k closest are; `rough` is used up."""
+        if not self._sees_all(wanted):
+            visible = self._visible(wanted)
+            if int(visible.sum()) <= k:
+                return np.flatnonzero(visible)
+            rough[~visible] = np.inf
+        elif len(rough) <= k:
+            return np.arange(len(rough))
+        limit = np.partition(rough, k - 1)[k - 1] + self._margin(query)
+        return np.flatnonzero(rough <= limit)
 
     def _margin(self, query: NDArray[np.float32]) -> float:
         """Twice the worst rounding error of a rough distance."""
@@ -212,6 +224,14 @@ class ExactIndex:
         longest = float(np.sqrt(self._norms.max()))
         size = longest**2 + 2.0 * longest * float(np.linalg.norm(query))
         return 2.0 * (self.header.dimension + 2) * unit * size
+
+    def _sees_all(self, wanted: SearchFilter) -> bool:
+        """Return whether the filter is known to let every row pass: then no row is asked."""
+        return (
+            wanted.scope is Scope.FULL
+            and (wanted.as_of is None or wanted.as_of >= self._newest)
+            and (wanted.exclude_task_id is None or not self._task_ids.has(wanted.exclude_task_id))
+        )
 
     def _visible(self, wanted: SearchFilter) -> NDArray[np.bool_]:
         visible = np.ones(len(self._partitions), np.bool_)
@@ -246,6 +266,10 @@ class _Codes:
             encoded = encoded.combine_chunks()
         self._codes = encoded.indices.to_numpy()
         self._code_of = {value: i for i, value in enumerate(encoded.dictionary.to_pylist())}
+
+    def has(self, value: str) -> bool:
+        """Return whether any row holds `value`."""
+        return value in self._code_of
 
     def equal(self, value: str) -> NDArray[np.bool_]:
         """Return which rows hold `value`."""
