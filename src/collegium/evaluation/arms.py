@@ -79,6 +79,8 @@ class ArmNote(Record):
     """Where the model was taken from, for a model's arm."""
     model_id: str | None = None
     """Content id of the model, for a model's arm."""
+    refused: str = ""
+    """Why training refused the model, so that nothing is played; empty for arms that are."""
 
 
 def read_arms(run: RunDirectory) -> Iterator[ArmNote]:

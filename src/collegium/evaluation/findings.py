@@ -10,6 +10,7 @@ def findings(summary: Summary) -> tuple[str, ...]:
     base = summary.baseline
     sentences = [_alone(base)] if len(summary.compared) == 1 else []
     sentences += [_compared(base, arm) for arm in summary.compared[1:]]
+    sentences += [f"{arm} was not played: {why}" for arm, why in summary.not_played.items()]
     failures = sum(arm.machinery_failures for arm in summary.arms)
     if failures:
         count = formats.plural(failures, "episode")

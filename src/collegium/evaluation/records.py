@@ -131,6 +131,8 @@ class Summary(Record):
     by_consumer: tuple[GroupSummary, ...] = ()
     growth: tuple[GrowthRow, ...] = ()
     producers: tuple[ProducerShare, ...] = ()
+    not_played: dict[str, str] = Field(default_factory=dict)
+    """Arms of models that training refused, with the reason."""
     incomplete_task_runs: int
     """Task-runs left out because an arm has no agent outcome for them."""
     sources: dict[str, int]

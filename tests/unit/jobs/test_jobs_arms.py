@@ -8,8 +8,11 @@ import pytest
 from collegium.core import ConfigError, InvalidInputError, NotFoundError
 from collegium.evaluation import read_episodes
 from collegium.evaluation.arms import read_arms
+from collegium.evaluation.findings import findings
 from collegium.experience.sources import RandomSource
+from collegium.ranking.groups import GroupCounts
 from collegium.runtime.jobs import guidance_sources
+from collegium.store import RunDirectory
 
 
 def shown(run):
@@ -118,6 +121,7 @@ def trained(monkeypatch):
     original = guidance_sources.GuidanceSources.ranked
     monkeypatch.setattr(guidance_sources, "RerankingSource", ranking)
     monkeypatch.setattr(guidance_sources, "_load", load)
+    monkeypatch.setattr(guidance_sources, "_refusals", lambda rankers: {})
     monkeypatch.setattr(guidance_sources.GuidanceSources, "ranked", rank)
     return Card
 
@@ -142,6 +146,25 @@ def test_an_unknown_model_names_those_that_are_there(build, evaluate, tmp_path):
     card.write_text("{}")
     with pytest.raises(NotFoundError, match=r"no model 'svmrank' .*; there: ffn\. Train it"):
         evaluate("arms=[svmrank]", f"rankers={tmp_path / 'rankers'}")
+
+
+def test_a_model_that_training_refused_is_left_out_and_told(build, evaluate, tmp_path):
+    build()
+    row = {
+        "key": "ffn",
+        "kind": "ffn",
+        "refused": "no better than chance",
+        "groups": dict.fromkeys(GroupCounts.model_fields, 3),
+        "metrics": None,
+    }
+    RunDirectory(str(tmp_path / "rankers")).append("rankers", [row])
+    summary, run = evaluate(
+        "arms=[no_retrieval,retrieval,ffn]", f"rankers={tmp_path / 'rankers'}", "offsets=[0]"
+    )
+    assert [arm.arm for arm in summary.arms] == ["no_retrieval", "retrieval"]
+    assert summary.not_played == {"ffn": "no better than chance"}
+    assert "ffn was not played: no better than chance" in findings(summary)
+    assert [note.refused for note in read_arms(run)] == ["", "", "no better than chance"]
 
 
 def test_the_memory_is_noted(build, evaluate):

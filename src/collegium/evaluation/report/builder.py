@@ -77,15 +77,21 @@ def _render(run: RunDirectory) -> Report:
 def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
     growth = [GrowthRow.model_validate(_without_key(row)) for row in run.rows(GROWTH)]
     measured = [Reference.model_validate(_without_key(row)) for row in run.rows(REFERENCES)]
+    arms = list(read_arms(run))
     summary = summarise(
         episodes,
         lost=read_lost_attempts(run),
         growth=growth,
         references=measured,
-        order=[note.key for note in read_arms(run)],
+        order=[note.key for note in arms],
     )
     published = published_references(summary.environments)
-    return summary.model_copy(update={"references": (*summary.references, *published)})
+    return summary.model_copy(
+        update={
+            "references": (*summary.references, *published),
+            "not_played": {note.key: note.refused for note in arms if note.refused},
+        }
+    )
 
 
 def _without_key(row: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,9 @@ async def evaluate_agents(config: EvaluateAgentsConfig, context: JobContext) -> 
         context.progress.stage("expert")
         await player.play_alone(expert, lambda unit: ExplorerPolicy(seed=unit.seed))
     context.progress.stage("agents")
-    await player.play(plan_episodes(config, tasks), _Policies(config, sources))
+    planned = plan_episodes(config, tasks)
+    played = [one for one in planned if one.unit.arm not in sources.refused]
+    await player.play(played, _Policies(config, sources))
     context.run.finish()
     summary = build(context.run.path)
     _check_planner(config, context.run)

@@ -36,8 +36,9 @@ from collegium.ranking.cascade import RerankingSource
 from collegium.runtime.jobs.configs import EvaluateAgentsConfig
 from collegium.runtime.jobs.games import local_folder
 from collegium.runtime.jobs.memory import built_memory, store_growth
-from collegium.runtime.jobs.train_rerankers import MODELS
+from collegium.runtime.jobs.train_rerankers import MODELS, RANKERS, RankerRow
 from collegium.store import RunDirectory
+from collegium.store.records import read_records
 
 _MEMORY = "memory.json"
 
@@ -63,11 +64,16 @@ class GuidanceSources:
         self._store = store
         self._tasks = tasks
         self._arms = {arm.name: arm for arm in config.arms}
-        self._models = {arm.mode: _load(config.rankers, arm.mode) for arm in _models(config)}
-        guided = [arm for arm in config.arms if arm.mode not in UNGUIDED]
+        models = [arm for arm in config.arms if arm.is_model]
+        refused = _refusals(config.rankers) if models else {}
+        self.refused = {arm.name: refused[arm.mode] for arm in models if arm.mode in refused}
+        """Arms of models that training refused, with the reason."""
+        played = [arm for arm in config.arms if arm.name not in self.refused]
+        self._models = {arm.mode: _load(config.rankers, arm.mode) for arm in played if arm.is_model}
+        guided = [arm for arm in played if arm.mode not in UNGUIDED]
         if guided:
             self._open_memory(run, guided)
-        _note_arms(config, self._models, run)
+        self._note_arms(run)
         self._made = {
             key: self._make(arm, key[1])
             for arm in guided
@@ -142,6 +148,32 @@ class GuidanceSources:
         store_growth(snapshot, run)
         self.snapshot: Snapshot = replace(snapshot, embedder=SharedEmbedder(snapshot.embedder))
 
+    def _note_arms(self, run: RunDirectory) -> None:
+        """Store what the arms are; raise ConfigError if a model is not the one the run began with."""
+        notes = list(map(self._note, self._config.arms))
+        stored = {note.key: note for note in read_arms(run)}
+        for note in notes:
+            if (earlier := stored.get(note.key)) and earlier.model_id != note.model_id:
+                raise ConfigError(
+                    f"{run.path} was begun with model {earlier.model_id} as {note.key}, but "
+                    f"{note.folder} now has {note.model_id}: use another run directory"
+                )
+        if new := [note.model_dump(mode="json") for note in notes if note.key not in stored]:
+            run.append(ARMS, new)
+
+    def _note(self, arm: Arm) -> ArmNote:
+        model = self._models.get(arm.mode)
+        folder = _models_folder(self._config.rankers) / arm.mode if arm.is_model else None
+        return ArmNote(
+            key=arm.name,
+            mode=arm.mode,
+            scope=_retrieval(self._config, arm).scope,
+            fraction=arm.fraction,
+            folder=str(folder) if folder else None,
+            model_id=model.card.model_id if model else None,
+            refused=self.refused.get(arm.name, ""),
+        )
+
     def _indexed(self, chunks: Sequence[Chunk], config: RetrievalConfig) -> GuidanceSource:
         folder = tempfile.mkdtemp()
         source = index_of(
@@ -167,8 +199,10 @@ def _key(arm: Arm, offset: int) -> tuple[str, int]:
     return arm.name, offset if arm.fraction < 1 else 0
 
 
-def _models(config: EvaluateAgentsConfig) -> list[Arm]:
-    return [arm for arm in config.arms if arm.is_model]
+def _refusals(rankers: str | None) -> dict[str, str]:
+    """Return the models that training refused, with the reasons."""
+    rows = read_records(RunDirectory(str(rankers)), RANKERS, RankerRow)
+    return {row.key: row.refused for row in rows if row.refused}
 
 
 def _models_folder(rankers: str | None) -> Path:
@@ -189,33 +223,6 @@ def _load(rankers: str | None, name: str) -> RankingModel:
 
 def _retrieval(config: EvaluateAgentsConfig, arm: Arm) -> RetrievalConfig:
     return config.retrieval.model_copy(update={"scope": arm.scope} if arm.scope else {})
-
-
-def _note_arms(
-    config: EvaluateAgentsConfig, models: Mapping[str, RankingModel], run: RunDirectory
-) -> None:
-    """Store what the arms are; raise ConfigError if a model is not the one the run began with."""
-    notes = [_note(config, arm, models.get(arm.mode)) for arm in config.arms]
-    stored = {note.key: note for note in read_arms(run)}
-    for note in notes:
-        if (earlier := stored.get(note.key)) and earlier.model_id != note.model_id:
-            raise ConfigError(
-                f"{run.path} was begun with model {earlier.model_id} as {note.key}, but "
-                f"{note.folder} now has {note.model_id}: use another run directory"
-            )
-    if new := [note.model_dump(mode="json") for note in notes if note.key not in stored]:
-        run.append(ARMS, new)
-
-
-def _note(config: EvaluateAgentsConfig, arm: Arm, model: RankingModel | None) -> ArmNote:
-    return ArmNote(
-        key=arm.name,
-        mode=arm.mode,
-        scope=_retrieval(config, arm).scope,
-        fraction=arm.fraction,
-        folder=str(_models_folder(config.rankers) / arm.mode) if model else None,
-        model_id=model.card.model_id if model else None,
-    )
 
 
 def _partition(memory_run: RunDirectory, newest: int, run: RunDirectory) -> int:
