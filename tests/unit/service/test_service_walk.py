@@ -9,7 +9,9 @@ from service_fixtures import example_trajectory, local_service
 from starlette.routing import Route
 
 from collegium.core import FixedClock
+from collegium.embedding import HashConfig
 from collegium.service.operations import Scope
+from collegium.service.retrieval import RetrievalSettings
 
 OPEN = {"/healthz", "/readyz", "/version", "/openapi.json"}
 GUARDED = {"/mcp"}
@@ -22,9 +24,12 @@ def clock():
 
 
 @pytest.fixture
-def walked(database, clock):
-    with local_service(database, clock=clock) as service:
+def walked(database, clock, tmp_path):
+    """With everything that can be offered."""
+    retrieval = RetrievalSettings(folder=tmp_path / "index", embedder=HashConfig(dimension=8))
+    with local_service(database, clock=clock, retrieval=retrieval) as service:
         yield service
+        service.application.close()
 
 
 @pytest.fixture
