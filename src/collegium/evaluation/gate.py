@@ -7,26 +7,20 @@ What counts are held-out episodes, played by the same agents at the same games u
   and steps;
 * *insufficient* evidence otherwise, which is not deployable either.
 
-The interval is the wider one of two at each end: the paired bootstrap by task knows that
-task-runs of one task are alike, Bonett and Price's adjusted interval that one or two discordant
-pairs prove little. A difference measured on few episodes is honestly *insufficient*: play more.
+A difference measured on few episodes is honestly *insufficient*: play more.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from collegium.core import InvalidInputError, Record, generator
+from collegium.core import InvalidInputError, Record
 from collegium.evaluation.arms import RETRIEVAL, ArmNote, read_arms
-from collegium.evaluation.metrics import LEVEL, RESAMPLES
 from collegium.evaluation.outcomes import Outcome, read_outcomes
-from collegium.evaluation.panel import Panel, compare
+from collegium.evaluation.paired import difference
 from collegium.experience import MemoryConfig
 from collegium.ranking.card import GateVerdict, read_card, write_verdict
-from collegium.statistics import ClusterBootstrap, Interval, paired_difference
+from collegium.statistics import Interval
 from collegium.store import RunDirectory
 
 TOLERATED = -0.02
@@ -73,21 +67,20 @@ def judge(
     Raises:
         InvalidInputError: One of the arms is not there, or games were not held out.
     """
-    panel = _paired(outcomes, arm, baseline)
-    if not panel.task_runs:
+    played = [outcome for outcome in outcomes if outcome.arm in (arm, baseline)]
+    seen = {outcome.split for outcome in played} & set(MemoryConfig().splits)
+    if seen:
+        raise InvalidInputError(
+            f"episodes of {', '.join(sorted(seen))} are no evidence: the gate needs held-out games"
+        )
+    found = difference(played, arm, baseline, seed=seed)
+    if found is None:
         return _verdict("insufficient", Interval(0.0, -1.0, 1.0), None, 0, baseline, run)
-    success_AN = panel.values(lambda outcome: outcome.success)
-    steps_AN = panel.values(lambda outcome: outcome.steps)
-    draws = ClusterBootstrap.draw(
-        [task_run.task for task_run in panel.task_runs],
-        generator(seed, "gate", arm),
-        resamples=RESAMPLES,
-        level=LEVEL,
-    )
-    success = _wider(draws.difference(success_AN[1], success_AN[0]), _adjusted(success_AN))
-    delta_steps = float((steps_AN[1] - steps_AN[0]).mean())
+    value, low, high = found.success.value, found.success.low, found.success.high
+    success = Interval(value or 0.0, -1.0 if low is None else low, 1.0 if high is None else high)
+    delta_steps = found.steps.value or 0.0
     status = decide(success, delta_steps)
-    return _verdict(status, success, delta_steps, len(panel.task_runs), baseline, run)
+    return _verdict(status, success, delta_steps, found.pairs, baseline, run)
 
 
 def judge_models(runs: Sequence[RunDirectory]) -> list[Judged]:
@@ -153,35 +146,6 @@ def _comparable(notes: dict[str, ArmNote], paths: str) -> list[ArmNote]:
             "`arms`"
         )
     return models
-
-
-def _paired(outcomes: Iterable[Outcome], arm: str, baseline: str) -> Panel:
-    """Return the panel of the two arms, the baseline first."""
-    wanted = [outcome for outcome in outcomes if outcome.arm in (arm, baseline)]
-    for name in (arm, baseline):
-        if not any(outcome.arm == name for outcome in wanted):
-            raise InvalidInputError(f"no episode of arm {name!r} to judge by")
-    seen = {outcome.split for outcome in wanted} & set(MemoryConfig().splits)
-    if seen:
-        raise InvalidInputError(
-            f"episodes of {', '.join(sorted(seen))} are no evidence: the gate needs held-out games"
-        )
-    comparison = compare(wanted, baseline)
-    if len(comparison.panel.arms) < 2:
-        return Panel(arms=(baseline, arm), task_runs=(), outcomes=((), ()))
-    return comparison.panel
-
-
-def _adjusted(success_AN: NDArray[np.float64]) -> Interval:
-    wins = int(np.sum(success_AN[1] > success_AN[0]))
-    losses = int(np.sum(success_AN[1] < success_AN[0]))
-    return paired_difference(wins, losses, success_AN.shape[1], level=LEVEL)
-
-
-def _wider(one: Interval, other: Interval) -> Interval:
-    """Return the wider of two intervals of one estimate at each end; `nan` ends do not count."""
-    low, high = np.fmin(one.low, other.low), np.fmax(one.high, other.high)
-    return Interval(one.estimate, float(low), float(high))
 
 
 def _verdict(

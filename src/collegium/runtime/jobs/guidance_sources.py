@@ -149,7 +149,7 @@ class GuidanceSources:
         self.snapshot: Snapshot = replace(snapshot, embedder=SharedEmbedder(snapshot.embedder))
 
     def _note_arms(self, run: RunDirectory) -> None:
-        """Store what the arms are; raise ConfigError if a model is not the one the run began with."""
+        """Store what the arms are, or raise ConfigError if a model is another one."""
         notes = list(map(self._note, self._config.arms))
         stored = {note.key: note for note in read_arms(run)}
         for note in notes:
