@@ -7,7 +7,7 @@ import httpx
 from starlette.testclient import TestClient
 
 from collegium.service.application import ServiceApplication
-from collegium.service.http import Limits
+from collegium.service.http.limits import Limits
 from collegium.service.keys.use_cases import OPERATOR, MintInput, RevokeInput
 from collegium.service.operations import Call
 

@@ -6,7 +6,9 @@ by Ray's own watching of its parent if the driver is killed.
 
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +29,8 @@ _QUIET = {"logging_level": logging.ERROR, "log_to_driver": False}
 def ray_cluster(address: str | None = None) -> Iterator[None]:
     """Connect this driver to Ray, and disconnect it (or end its own cluster) afterwards.
 
+    A handler of SIGTERM that the process has set stays in force.
+
     Args:
         address: Of a running cluster, or `auto`; None starts one on this machine.
 
@@ -36,8 +40,11 @@ def ray_cluster(address: str | None = None) -> Iterator[None]:
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ends = signal.getsignal(signal.SIGTERM)
     try:
         _start_own() if address is None else _connect(address)
+        if callable(ends) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, ends)  # instead of Ray's, which aborts the process
         yield
     finally:
         ray.shutdown()

@@ -1,13 +1,13 @@
 """The application put together: one database, its use-cases, and the gateway before them."""
 
 import secrets
-import uuid
 from typing import TYPE_CHECKING
 
 import anyio
 
 from collegium.core import Clock, SystemClock, UnavailableError
-from collegium.service.keys import CallLimiter, KeyRing, KeyService, key_operations
+from collegium.service.background import chores_of, doing
+from collegium.service.keys import CallLimiter, KeyRing, KeyService, Places, key_operations
 from collegium.service.operations import NO_METRICS, Gateway, Recorder, Registry
 from collegium.service.trajectories import TrajectoryService, trajectory_operations
 from collegium.store.database import Database
@@ -19,7 +19,7 @@ from collegium.store.requests import RequestDigests
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from collegium.service.http import Limits
+    from collegium.service.http.limits import Limits
     from collegium.service.retrieval import Retrieval, RetrievalSettings
 
 # The engine lends 15 connections at most; some stay free for looking up keys.
@@ -37,6 +37,8 @@ class ServiceApplication:
         recorder: Recorder = NO_METRICS,
         replicas: int = 1,
         retrieval: "RetrievalSettings | None" = None,
+        checkpoint_every_s: float | None = None,
+        places_of_a_key: int = 50,
     ) -> None:
         """Put the parts together.
 
@@ -46,9 +48,13 @@ class ServiceApplication:
             recorder: Takes note of calls.
             replicas: How many applications share each key's rate.
             retrieval: Offer retrieval as well, made of this.
+            checkpoint_every_s: Sign the ledger this often while the HTTP application lives; None:
+                leave that to `collegium db checkpoint`.
+            places_of_a_key: Requests of one key that may be arriving at once.
         """
         self._database = database
         clock = clock or SystemClock()
+        self._chores = chores_of(database, clock, checkpoint_every_s)
         ledger = PostgresLedger(database, clock)
         store = KeyStore(database)
         digests = RequestDigests(database, clock)
@@ -66,6 +72,7 @@ class ServiceApplication:
         self.gateway = Gateway(
             keys=KeyRing(store, clock),
             limiter=CallLimiter(clock, replicas),
+            places=Places(places_of_a_key),
             digests=digests,
             recorder=recorder,
             clock=clock,
@@ -73,15 +80,15 @@ class ServiceApplication:
         )
 
     def http_app(self, limits: "Limits", *, echo_request_ids: bool = True) -> "FastAPI":
-        """Return the application as ASGI, MCP included; see `service.http.build_http_app`."""
-        from collegium.service.http import Probes, build_http_app
+        """Return the application as ASGI, MCP included; see `service.http.app.build_http_app`."""
+        from collegium.service.http.app import build_http_app
 
         return build_http_app(
             self.registry,
             self.gateway,
-            Probes(self.check_ready),
-            new_request_id,
+            self.check_ready,
             limits,
+            beside=lambda: doing(self._chores),
             echo_request_ids=echo_request_ids,
         )
 
@@ -89,7 +96,7 @@ class ServiceApplication:
         """Serve MCP to the program at the other end of standard input and output, with its key."""
         from collegium.service.mcp import serve_stdio
 
-        anyio.run(serve_stdio, self.registry, self.gateway, key, lambda _: new_request_id())
+        anyio.run(serve_stdio, self.registry, self.gateway, key)
 
     def check_ready(self) -> None:
         """Raise UnavailableError unless all that is offered can be used.
@@ -117,8 +124,3 @@ def _retrieval(settings: "RetrievalSettings", ledger: PostgresLedger, clock: Clo
     from collegium.service.retrieval import Retrieval
 
     return Retrieval(settings, ledger, clock)
-
-
-def new_request_id() -> str:
-    """Return 32 hex digits that no other request has."""
-    return uuid.uuid4().hex

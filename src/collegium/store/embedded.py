@@ -76,9 +76,16 @@ class EmbeddedServer:
         """Return the process id of the running server, None when it is not running."""
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split()[0])
-            return pid if psutil.Process(pid).name() == "postgres" else None
+            process = psutil.Process(pid)
+            ended = process.status() == psutil.STATUS_ZOMBIE  # and nobody has asked how
+            return pid if process.name() == "postgres" and not ended else None
         except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
             return None
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether the server ended without being stopped, and nobody has started it since."""
+        return (self.cluster / "postmaster.pid").exists() and self.pid() is None
 
     def acquire(self, *, keep: bool = False) -> None:
         """Use the server until `release`, and start it if it is not running.

@@ -11,7 +11,7 @@ from collegium.cli.exit_codes import MEANINGS
 from collegium.core import CollegiumError
 from collegium.service.application import ServiceApplication
 from collegium.service.errors import STATUS, ErrorEnvelope
-from collegium.service.http import Limits
+from collegium.service.http.limits import Limits
 
 PATH = "/v1/namespaces/demo/trajectories"
 JSON = {"content-type": "application/json"}

@@ -11,7 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from service_fixtures import example_trajectory
 
 from collegium.service.application import ServiceApplication
-from collegium.service.http import Limits
+from collegium.service.http.limits import Limits
 from collegium.service.mcp import build_mcp_server
 
 

@@ -33,7 +33,7 @@ class Service:
         """Open the database and return the application; Serve calls this in the replica."""
         from collegium.runtime.serve.metrics import RayRecorder
         from collegium.service.application import ServiceApplication
-        from collegium.service.http import Limits
+        from collegium.service.http.limits import Limits
         from collegium.service.logs import configure_logs
         from collegium.store.database import Database
 
@@ -44,6 +44,8 @@ class Service:
             recorder=RayRecorder(),
             replicas=args.replicas,
             retrieval=args.offered,
+            checkpoint_every_s=args.checkpoint_every_s,
+            places_of_a_key=max(1, args.max_ongoing_requests // 2),
         )
         limits = Limits(
             args.max_body_bytes, args.max_header_bytes, args.max_headers, args.max_body_seconds

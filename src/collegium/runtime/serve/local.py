@@ -12,8 +12,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 from ray import serve
+from ray.exceptions import RayError
 
-from collegium.core import ConfigError
+from collegium.core import ConfigError, EngineError
 from collegium.runtime.cluster import ray_cluster
 from collegium.runtime.serve.configs import (
     LocalConfig,
@@ -28,6 +29,8 @@ from collegium.runtime.serve.proxy import CALLBACK, CALLBACK_VARIABLE
 from collegium.store.database import Database
 
 _NAME = "collegium"
+_PATIENCE_VARIABLE = "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"
+"""Serve ends proxies that are not up after three times 5 s; busy machines need longer."""
 
 
 @contextlib.contextmanager
@@ -37,13 +40,14 @@ def serving(config: ServeConfig | ServeNoopConfig) -> Iterator[str]:
     Raises:
         ConfigError: The port is taken, Serve runs on the cluster already, or the database does not
             fit.
+        EngineError: Ray or Serve did not start.
         UnavailableError: The database does not answer.
     """
     # The database is held until the end: an embedded server starts before the first replica asks.
     with (
         reserved(config.host, config.port),
         _database(config.service),
-        _proxied_as_ours(),
+        _for_proxies(),
         ray_cluster(config.ray_address),
         _started(config),
     ):
@@ -77,7 +81,7 @@ def serve_until_told(
     """Serve, `announce` the address, and end in order once SIGINT or SIGTERM came, however early.
 
     Raises:
-        ConfigError, UnavailableError: As `serving`.
+        ConfigError, EngineError, UnavailableError: As `serving`.
     """
     told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -113,7 +117,12 @@ def _started(config: LocalConfig) -> Iterator[None]:
             f"Serve runs on {config.ray_address} already, with options of its own: add the service "
             "with `serve deploy serve/config.yaml`, or end what runs with `serve shutdown`"
         )
-    serve.start(http_options={"host": config.host, "port": config.port})
+    try:
+        serve.start(http_options={"host": config.host, "port": config.port})
+    except (RayError, TimeoutError) as error:
+        raise EngineError(
+            f"Ray Serve did not start ({type(error).__name__}): is the machine too busy? Try again"
+        ) from error
     try:
         yield
     finally:
@@ -123,15 +132,16 @@ def _started(config: LocalConfig) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _proxied_as_ours() -> Iterator[None]:
-    """Have proxies of clusters that this process starts answer as the service does."""
-    before = os.environ.get(CALLBACK_VARIABLE)
-    os.environ[CALLBACK_VARIABLE] = before or CALLBACK
+def _for_proxies() -> Iterator[None]:
+    """Tell the proxies of a cluster that this process starts how to answer; who set more may."""
+    ours = {CALLBACK_VARIABLE: CALLBACK, _PATIENCE_VARIABLE: "30"}
+    added = {name: value for name, value in ours.items() if name not in os.environ}
+    os.environ.update(added)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[CALLBACK_VARIABLE]
+        for name in added:
+            del os.environ[name]
 
 
 def _check_free(host: str, port: int) -> None:

@@ -6,7 +6,6 @@ The proxy calls `middlewares` when it starts, if the variable says so where Ray 
 
 from starlette.middleware import Middleware
 
-from collegium.service.application import new_request_id
 from collegium.service.http.edge import ProxyEdge
 from collegium.service.http.request_ids import RequestIds
 
@@ -26,5 +25,5 @@ def middlewares() -> list[Middleware]:
     """Return what the proxy puts around itself, innermost first."""
     return [
         Middleware(ProxyEdge, left_out=_OF_SERVE),
-        Middleware(RequestIds, new_id=new_request_id, echo=True),
+        Middleware(RequestIds, echo=True),
     ]

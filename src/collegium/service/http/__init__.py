@@ -1,7 +1,4 @@
-"""The HTTP door: routes made from a registry, one error envelope, and the MCP door mounted in."""
+"""The HTTP door: routes made from a registry, one error envelope, and the MCP door mounted in.
 
-from collegium.service.http.app import build_http_app
-from collegium.service.http.health import Probes
-from collegium.service.http.limits import Limits
-
-__all__ = ["Limits", "Probes", "build_http_app"]
+Nothing is imported here: the edge goes into Serve's proxy, which gets few seconds to start.
+"""

@@ -1,14 +1,14 @@
 """The application as ASGI: health routes, the operations' routes, MCP, the OpenAPI document."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from collegium import __version__
 from collegium.service.http.failures import answer_failures
-from collegium.service.http.health import Probes, health_routes
+from collegium.service.http.health import health_routes
 from collegium.service.http.limits import Limits, RequestLimits
 from collegium.service.http.openapi import document
 from collegium.service.http.request_ids import RequestIds
@@ -20,27 +20,27 @@ from collegium.service.operations import Gateway, Registry
 def build_http_app(
     registry: Registry,
     gateway: Gateway,
-    probes: Probes,
-    new_id: Callable[[], str],
+    check_ready: Callable[[], None],
     limits: Limits,
     *,
+    beside: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     echo_request_ids: bool = True,
 ) -> FastAPI:
-    """Return the application; its lifespan runs the MCP sessions.
+    """Return the application; its lifespan runs the MCP sessions and what goes on beside.
 
     Args:
         registry: What is offered.
         gateway: The way to it.
-        probes: What the health routes ask.
-        new_id: Makes ids of requests.
+        check_ready: Raises UnavailableError while the service cannot work.
         limits: What a request may weigh.
+        beside: Makes a context to live in.
         echo_request_ids: Whether answers name the request's id, or a proxy before us does that.
     """
     mcp = McpEndpoint(registry, gateway, limits.body_bytes)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with mcp.running():
+        async with mcp.running(), beside():
             yield
 
     app = FastAPI(
@@ -52,7 +52,7 @@ def build_http_app(
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.include_router(health_routes(probes))
+    app.include_router(health_routes(check_ready))
     described = document(app, registry)
     app.include_router(operation_routes(registry, gateway))
     app.router.routes.append(Route("/mcp", mcp, methods=["POST"]))
@@ -63,5 +63,5 @@ def build_http_app(
 
     answer_failures(app)
     app.add_middleware(RequestLimits, limits=limits)
-    app.add_middleware(RequestIds, new_id=new_id, echo=echo_request_ids)
+    app.add_middleware(RequestIds, echo=echo_request_ids)
     return app

@@ -1,20 +1,12 @@
 """Is it alive, can it work, which version: routes without a key, for whoever watches it."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import anyio
 from fastapi import APIRouter
 
 from collegium import __version__
 from collegium.core import Record
-
-
-class Probes(NamedTuple):
-    """What the health routes ask."""
-
-    ready: Callable[[], None]
-    """Raises UnavailableError, with the reason, while the service cannot work."""
 
 
 class Health(Record):
@@ -30,8 +22,12 @@ class Version(Record):
     version: str
 
 
-def health_routes(probes: Probes) -> APIRouter:
-    """Return the routes `/healthz`, `/readyz` and `/version`."""
+def health_routes(check_ready: Callable[[], None]) -> APIRouter:
+    """Return the routes `/healthz`, `/readyz` and `/version`.
+
+    Args:
+        check_ready: Raises UnavailableError, with the reason, while the service cannot work.
+    """
     router = APIRouter(tags=["health"])
 
     @router.get("/healthz", summary="Alive: the process answers")
@@ -40,7 +36,7 @@ def health_routes(probes: Probes) -> APIRouter:
 
     @router.get("/readyz", summary="Ready: the database is there and up to date; else 503")
     async def readyz() -> Health:
-        await anyio.to_thread.run_sync(probes.ready)
+        await anyio.to_thread.run_sync(check_ready)
         return Health(status="ready")
 
     @router.get("/version", summary="Which software answers")

@@ -6,11 +6,12 @@ Serve's proxy stands before us, its edge does that (see `service.http.edge`).
 """
 
 import re
-from collections.abc import Callable
 
 import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from collegium.service.request_ids import new_request_id
 
 _FORM = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -18,10 +19,9 @@ _FORM = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class RequestIds:
     """ASGI middleware: puts `request_id` into state and headers of the request, log and answer."""
 
-    def __init__(self, app: ASGIApp, new_id: Callable[[], str], echo: bool) -> None:
-        """Make ids with `new_id` for requests that bring none; `echo`: put them into answers."""
+    def __init__(self, app: ASGIApp, echo: bool) -> None:
+        """Name the requests to `app`; `echo`: put the ids into answers."""
         self._app = app
-        self._new_id = new_id
         self._echo = echo
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -30,7 +30,7 @@ class RequestIds:
             await self._app(scope, receive, send)
             return
         headers = MutableHeaders(scope=scope)
-        request_id = _well_formed(headers.get("x-request-id")) or self._new_id()
+        request_id = _well_formed(headers.get("x-request-id")) or new_request_id()
         headers["x-request-id"] = request_id
         run_id = _well_formed(headers.get("x-run-id"))
         scope.setdefault("state", {})["request_id"] = request_id

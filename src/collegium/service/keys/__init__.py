@@ -6,7 +6,8 @@ key up anew at least every 30 s, so that one revoked is refused everywhere withi
 
 from collegium.service.keys.limiter import CallLimiter
 from collegium.service.keys.offers import key_operations
+from collegium.service.keys.places import Places
 from collegium.service.keys.ring import KeyRing
 from collegium.service.keys.use_cases import KeyService
 
-__all__ = ["CallLimiter", "KeyRing", "KeyService", "key_operations"]
+__all__ = ["CallLimiter", "KeyRing", "KeyService", "Places", "key_operations"]

@@ -44,11 +44,12 @@ class McpEndpoint:
 
         Raises:
             UnauthenticatedError: There is no key, or not a good one.
-            RateLimitedError: The key's calls are used up.
+            RateLimitedError: The key's calls or places are used up.
         """
         request = Request(scope)
         request.state.caller = await self._gateway.admit(bearer(request))
-        await self._sessions.handle_request(scope, receive, send)
+        with self._gateway.places.hold(request.state.caller.key_id):
+            await self._sessions.handle_request(scope, receive, send)
 
 
 async def _caller(context: Context) -> Caller:

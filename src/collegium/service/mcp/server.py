@@ -25,16 +25,17 @@ from collegium import __version__
 from collegium.core import CollegiumError
 from collegium.service.errors import envelope
 from collegium.service.operations import Caller, Door, Gateway, Incoming, Operation, Registry
+from collegium.service.request_ids import new_request_id
 
 Context = ServerRequestContext[Any, Request]
 Admit = Callable[[Context], Awaitable[Caller]]
 """Finds out who calls, and counts the call."""
-NewId = Callable[[Context], str]
+RequestId = Callable[[Context], str]
 """Finds or makes the id of the request."""
 
 
 def build_mcp_server(
-    registry: Registry, gateway: Gateway, admit: Admit, request_id: NewId
+    registry: Registry, gateway: Gateway, admit: Admit, request_id: RequestId
 ) -> Server[Any]:
     """Return the server; operations whose answers hold secrets are left out."""
     offered = Registry(operation for operation in registry if not operation.secret)
@@ -58,14 +59,16 @@ def build_mcp_server(
     )
 
 
-async def serve_stdio(registry: Registry, gateway: Gateway, key: str, new_id: NewId) -> None:
+async def serve_stdio(registry: Registry, gateway: Gateway, key: str) -> None:
     """Serve one client over standard input and output until it hangs up.
 
     Raises:
         UnauthenticatedError: `key` is none; later, when it ends, each call is refused.
     """
     await gateway.keys.identify(key)
-    server = build_mcp_server(registry, gateway, lambda _: gateway.admit(key), new_id)
+    server = build_mcp_server(
+        registry, gateway, lambda _: gateway.admit(key), lambda _: new_request_id()
+    )
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -5,6 +5,7 @@ one log line and one count, whatever became of it. Secrets and inputs are not lo
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, cast
@@ -66,6 +67,14 @@ class Limiter(Protocol):
         ...
 
 
+class Places(Protocol):
+    """Holds a key to its share of the requests that arrive at once."""
+
+    def hold(self, key_id: str) -> AbstractContextManager[None]:
+        """Hold a place within the context; raises RateLimitedError if the key has none left."""
+        ...
+
+
 class RequestDigests(Protocol):
     """Remembers what was asked under an `Idempotency-Key`."""
 
@@ -80,6 +89,7 @@ class Gateway:
 
     keys: Keys
     limiter: Limiter
+    places: Places
     digests: RequestDigests
     recorder: Recorder
     clock: Clock
@@ -131,7 +141,9 @@ class Gateway:
         _authorise(caller, operation, incoming.namespace)
         if incoming.idempotency_key is not None and not operation.takes_idempotency_key:
             raise InvalidInputError(f"{operation.name} takes no Idempotency-Key; leave it out")
-        given: Input = operation.input.parse(await incoming.read())
+        with self.places.hold(caller.key_id):
+            arguments = await incoming.read()
+        given: Input = operation.input.parse(arguments)
         call = Call(caller, incoming.request_id)
         if operation.is_coroutine:
             return cast(BaseModel, await operation.handler(call, given))
