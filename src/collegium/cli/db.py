@@ -1,5 +1,6 @@
 """`collegium db`: the database of ledger and keys. DATABASE_URL or COLLEGIUM_DATA say which."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,12 +90,18 @@ def restore(
 ) -> None:
     """Put a backup in the place of the database.
 
-    Verification will say that newer events are lost, unless --accept-older. Texts erased since the
-    backup are erased again; keys revoked since are good again.
+    Verification will say that newer events are lost, unless --accept-older. Over a database with
+    the same ledger, texts erased since the backup are erased again and keys stay as they are now.
     """
     done = _database().restore(file, accept_older=accept_older)
     text = f"{done.backup.position} events are back, {done.lost} newer ones are gone"
     _show(done, as_json, f"{text}; {done.erased_again} texts were erased again")
+    if done.keys_kept is None and not as_json:
+        print(
+            "the keys are those of the backup, also any revoked or rotated since: see `collegium "
+            "key list`, and `collegium key revoke KEY_ID` those that are to be good no longer",
+            file=sys.stderr,
+        )
 
 
 @app.command()

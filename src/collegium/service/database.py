@@ -1,16 +1,18 @@
 """The use-cases of whoever operates the database; each opens and closes it by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from collegium.core import Record, SystemClock
 from collegium.service.publishing import PublishedRun, publish_run
 from collegium.store.backups import BackupCard, back_up, read_card, restore
 from collegium.store.database import Database
 from collegium.store.embedded import EmbeddedServer
+from collegium.store.keys import KeyRow, KeyStore
 from collegium.store.ledger.checkpoints import Checkpointer, CheckpointInfo, last_checkpoint
-from collegium.store.ledger.erasures import erase_again, recorded_erasures
+from collegium.store.ledger.erasures import Erasures, erase_again, recorded_erasures
 from collegium.store.ledger.findings import Verification
 from collegium.store.ledger.postgres import PostgresLedger
 from collegium.store.ledger.signing import KeyFolder
@@ -38,6 +40,28 @@ class Restored(Record):
     """Personal texts that the backup brought back and that were erased again."""
     older_accepted: bool
     """Whether the anchor was put aside, so that the older state verifies."""
+    keys_kept: int | None
+    """Keys that are as they were before; null: the backup's count, also those revoked since."""
+
+
+class _Before(NamedTuple):
+    """What a database held that a backup is about to replace; nothing, if it has no tables yet."""
+
+    ledger: str | None = None
+    position: int = 0
+    erased: Erasures | None = None
+    keys: Sequence[KeyRow] | None = None
+
+    @classmethod
+    def of(cls, database: Database) -> "_Before":
+        with database.connection() as connection:
+            revision, position = applied_revision(connection), position_of(connection)
+            if position is None:
+                return cls()
+            erased = recorded_erasures(connection)
+        # An older schema has no keys, or not as this release reads them.
+        keys = KeyStore(database).everything() if revision == latest_revision() else None
+        return cls(str(erased.ledger), position, erased, keys)
 
 
 class DatabaseService:
@@ -94,28 +118,31 @@ class DatabaseService:
     def restore(self, file: Path, *, accept_older: bool) -> Restored:
         """Put a backup in the place of the database.
 
-        Texts erased since the backup are erased again, as far as the database knows of it. Keys
-        revoked since are good again.
+        What was taken back since the backup stays taken back, as far as the database that is
+        replaced knows of it and holds the same ledger: texts that were erased are erased again,
+        and keys stay as they are now. For a moment in between, the backup's keys count.
 
         Args:
             file: The backup.
             accept_older: Take the older state for the true one from now on: verification no longer
                 says that newer events were signed and are lost.
         """
-        read_card(file)
+        card = read_card(file)
         with closing(Database.connect(self._settings)) as database:
-            with database.connection() as connection:
-                before = position_of(connection)
-                erased = recorded_erasures(connection) if before is not None else None
-            card = restore(database, file)
+            before = _Before.of(database)
+            keys = before.keys if before.ledger == card.ledger else None
+            restore(database, file)
+            KeyStore(database).put_back(keys or ())
             if accept_older:
                 _accept(database, KeyFolder(self._settings.keys))
-            again = erase_again(PostgresLedger(database), erased) if erased else 0
+            ledger = PostgresLedger(database)
+            again = erase_again(ledger, before.erased) if before.erased else 0
         return Restored(
             backup=card,
-            lost=max(0, (before or 0) - card.position),
+            lost=max(0, before.position - card.position),
             erased_again=again,
             older_accepted=accept_older,
+            keys_kept=None if keys is None else len(keys),
         )
 
     def scrub(self) -> Scrubbed:

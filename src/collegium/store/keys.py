@@ -1,10 +1,11 @@
 """Keys as rows: who may call, for what, until when. Secrets are here as hashes only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from collegium.core import NotFoundError, Record
 from collegium.store import schema
@@ -50,6 +51,22 @@ class KeyStore:
         with self._database.autocommit() as connection:
             found = connection.execute(query).one_or_none()
         return None if found is None else _row(found)
+
+    def everything(self) -> list[KeyRow]:
+        """Return all keys, by id."""
+        query = sa.select(schema.keys).order_by(_KEYS.key_id)
+        with self._database.autocommit() as connection:
+            return [_row(found) for found in connection.execute(query)]
+
+    def put_back(self, rows: Sequence[KeyRow]) -> None:
+        """Make keys what `rows` say, whatever they are now; others stay as they are."""
+        if not rows:
+            return
+        given = insert(schema.keys)
+        changed = {c.name: given.excluded[c.name] for c in schema.keys.c if not c.primary_key}
+        statement = given.on_conflict_do_update(index_elements=[_KEYS.key_id], set_=changed)
+        with self._database.transaction() as connection:
+            connection.execute(statement, [row.model_dump() for row in rows])
 
     def page(
         self, within: Iterable[str] | None, after: str | None, limit: int

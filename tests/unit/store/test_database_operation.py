@@ -1,7 +1,9 @@
 """Backing up, restoring, scrubbing, migrating: what operators do, on real servers."""
 
+import contextlib
 import hashlib
 import json
+import secrets
 from datetime import UTC, datetime
 
 import pytest
@@ -10,12 +12,22 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from scratch_databases import scratch_folder
 
-from collegium.core import ConfigError, CorruptDataError, NotFoundError, UnavailableError
+from collegium.core import (
+    ConfigError,
+    CorruptDataError,
+    NotFoundError,
+    SystemClock,
+    UnavailableError,
+)
 from collegium.service.database import DatabaseService
+from collegium.service.keys import KeyService
+from collegium.service.keys.use_cases import OPERATOR, MintInput, RevokeInput, RotateInput
+from collegium.service.operations import Call, Scope
 from collegium.store import database as database_module
 from collegium.store import embedded, programs, schema
 from collegium.store.database import Database
 from collegium.store.embedded import EmbeddedServer
+from collegium.store.keys import KeyStore
 from collegium.store.ledger import NewEvent
 from collegium.store.ledger.findings import FindingKind
 from collegium.store.ledger.postgres import PostgresLedger
@@ -72,6 +84,38 @@ def test_what_was_erased_since_the_backup_is_erased_again(service, database, tmp
     assert done.erased_again == 1
     assert ledger.texts(event.position) == {"note": None, "place": "Rome"}
     assert service.verify().ok
+
+
+def mint(database, label):
+    keys = KeyService(KeyStore(database), SystemClock(), secrets.token_bytes)
+    given = MintInput(label=label, scopes=frozenset({Scope.READ}), namespaces=None)
+    return keys, keys.mint(Call(OPERATOR, "test"), given)
+
+
+def test_keys_are_no_history_restoring_brings_none_back(service, database, tmp_path):
+    keys, revoked = mint(database, "revoked")
+    _, rotated = mint(database, "rotated")
+    service.back_up(tmp_path / "old")
+    call = Call(OPERATOR, "test")
+    keys.revoke(call, RevokeInput(key_id=revoked.info.key_id))
+    keys.rotate(call, RotateInput(key_id=rotated.info.key_id))
+    mint(database, "new")
+    before = KeyStore(database).everything()
+    assert service.restore(tmp_path / "old", accept_older=True).keys_kept == 3
+    assert KeyStore(database).everything() == before
+    assert {row.label for row in before} == {"revoked", "rotated", "new"}
+
+
+def test_keys_come_with_the_backup_where_there_are_none(service, database, tmp_path):
+    mint(database, "old")
+    service.back_up(tmp_path / "backup")
+    with scratch_folder() as folder:
+        settings = DatabaseSettings(data_dir=folder, key_dir=database.settings.keys)
+        with contextlib.closing(Database.open(settings)) as other:
+            mint(other, "of another ledger")
+            done = DatabaseService(settings).restore(tmp_path / "backup", accept_older=True)
+            assert done.keys_kept is None
+            assert [row.label for row in KeyStore(other).everything()] == ["old"]
 
 
 def test_a_backup_goes_to_another_machine(service, database, tmp_path):
