@@ -53,6 +53,8 @@ class OrderQuality(Record):
     """Mean over the groups with a relevant candidate, as `ranking.metrics` defines it."""
     ndcg_others: float | None
     """Mean over the groups without one whose labels differ: what to keep away from."""
+    ndcg_differing: float | None
+    """Mean over all groups whose labels differ: what orders are compared by."""
     top_label: float | None
     """Mean label of what stands first, over all groups."""
 
@@ -61,7 +63,7 @@ class RankingMetrics(Record):
     """The ranker's order on held-out questions, beside what needs no training."""
 
     groups: int
-    """Held-out groups."""
+    """Groups that were ordered."""
     groups_relevant: int
     """Those with at least one candidate of positive label: only they enter the NDCG."""
     groups_differing: int
@@ -101,6 +103,10 @@ class RankerCard(Record):
     groups: int
     """Groups it was trained on."""
     metrics: RankingMetrics
+    """On the questions that were held out of its training."""
+    cross_validated: RankingMetrics
+    """Of rankers trained alike, each question ordered by one that was not trained on it: one split
+    may hold out a handful of groups whose labels differ."""
     files: dict[str, str]
     """SHA-256 of each file by its name below the folder."""
     verdict: GateVerdict | None = None

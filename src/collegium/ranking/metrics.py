@@ -3,7 +3,8 @@
 NDCG of a group: its candidates best first by score, equal scores by the first stage's rank;
 DCG = Σ gain(label_i) / log2(i + 1) over all places i from 1, over the DCG of the best order, with
 the gains of `ranking.grades`. The mean is taken over the groups with a relevant candidate (a label
-above 0). In the others no order can help; those of them whose labels differ have their own mean.
+above 0). In the others no order can help; those of them whose labels differ have their own mean,
+and all groups whose labels differ have one together, by which rankers are compared with chance.
 Random order is the exact expectation over all orders, not a sample.
 """
 
@@ -33,8 +34,8 @@ def measure(data: TrainingSet, scores: Vector) -> RankingMetrics:
 
 
 def compared(quality: OrderQuality) -> float | None:
-    """Return the NDCG that orders are compared by: of groups with something relevant, if any."""
-    return quality.ndcg_others if quality.ndcg is None else quality.ndcg
+    """Return the NDCG that orders are compared by: of all groups in which order matters."""
+    return quality.ndcg_differing
 
 
 def ndcg(gains: Vector, order: Sequence[int]) -> float:
@@ -69,7 +70,12 @@ def _quality(labels: list[Vector], quality: list[float], top: list[float]) -> Or
     known = list(zip(labels, quality, strict=True))
     relevant = [value for label, value in known if label.max() > 0]
     others = [value for label, value in known if label.max() <= 0 and np.ptp(label) > 0]
-    return OrderQuality(ndcg=_mean(relevant), ndcg_others=_mean(others), top_label=_mean(top))
+    return OrderQuality(
+        ndcg=_mean(relevant),
+        ndcg_others=_mean(others),
+        ndcg_differing=_mean([value for label, value in known if np.ptp(label) > 0]),
+        top_label=_mean(top),
+    )
 
 
 def _discounts(places: int) -> Vector:

@@ -18,9 +18,9 @@ from collegium.ranking.configs import (
     PersonalConfig,
     SVMRankConfig,
 )
+from collegium.ranking.folds import held_out_scores, question_folds
 from collegium.ranking.groups import TrainingSet
 from collegium.ranking.metrics import compared, measure
-from collegium.ranking.transfer import held_out_scores, question_folds
 
 _TREES: Mapping[str, Sequence[Any]] = {
     "trees": (30, 100, 300),

@@ -5,15 +5,14 @@ is transfer to another type; with folds of questions, drawn by seed, it is what 
 ranker reaches when it knows the type. Both are told by type, beside similarity and random order.
 """
 
-from collections.abc import Hashable, Sequence
 from typing import Literal
 
 import numpy as np
 
-from collegium.core import Record, generator
+from collegium.core import Record
 from collegium.ranking.configs import AnyRankerConfig
+from collegium.ranking.folds import held_out_scores, question_folds
 from collegium.ranking.groups import TrainingSet
-from collegium.ranking.kinds import fit_ranker
 from collegium.ranking.metrics import measure
 from collegium.ranking.protocol import Vector
 
@@ -61,32 +60,6 @@ def transfer_table(
         for kind in sorted(set(types))
         if any(g.differs for g in data.groups if g.task_type == kind)
     ]
-
-
-def question_folds(data: TrainingSet, folds: int, seed: int) -> list[int]:
-    """Return the fold of each group; groups of one question are in one fold."""
-    questions = sorted({group.question for group in data.groups})
-    order = generator(seed, "folds").permutation(len(questions))
-    fold = {questions[place]: number % folds for number, place in enumerate(order)}
-    return [fold[group.question] for group in data.groups]
-
-
-def held_out_scores(
-    config: AnyRankerConfig, data: TrainingSet, folds: Sequence[Hashable], seed: int
-) -> Vector:
-    """Return the score of each row by a ranker that was trained without the row's fold.
-
-    Where the other folds tell nothing about order, all candidates have the score 0.
-    """
-    scores = np.zeros(len(data.labels))
-    for fold in dict.fromkeys(folds):
-        held = [i for i, one in enumerate(folds) if one == fold]
-        rest = [i for i, one in enumerate(folds) if one != fold]
-        if any(data.tells_order(i) for i in rest):
-            ranker = fit_ranker(config, data.subset(rest), seed)
-            rows = np.concatenate([np.arange(len(data.labels))[data.rows[i]] for i in held])
-            scores[rows] = ranker.score(data.features[rows])
-    return scores
 
 
 def _row(name: str, kind: str, data: TrainingSet, other: Vector, own: Vector) -> TransferRow:

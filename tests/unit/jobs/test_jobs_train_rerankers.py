@@ -57,6 +57,7 @@ def test_each_ranker_has_a_card_that_loads(labels, tmp_path):
     for row in trained.rankers:
         model = load_model(tmp_path / "r" / MODELS / row.key)
         assert model.card.metrics == row.metrics
+        assert model.card.cross_validated == row.cross_validated
         assert model.card.null_candidate == row.key.endswith("_null")
         assert model.card.verdict is None
     assert run.manifest().rows == {RANKERS: 3, IMPORTANCES: 3 * 44, TRANSFER: 3 * 3}
@@ -104,7 +105,7 @@ def test_two_rankers_of_one_name_are_refused():
 
 
 def test_labels_of_too_few_questions_are_refused(tmp_path):
-    few = labelled_run(tmp_path / "few", material(questions=2))
+    few = labelled_run(tmp_path / "few", material(questions=1))
     with pytest.raises(ValueError, match="label more questions"):
         train(TrainRerankersConfig(labels=few.path, models=PLANS[:1]), tmp_path / "r")
     assert issubclass(UselessRankerError, ValueError)
@@ -113,11 +114,11 @@ def test_labels_of_too_few_questions_are_refused(tmp_path):
 
 def test_the_estimate_counts_every_fit():
     plain = TrainRerankersConfig(labels="x", models=PLANS, analyses=BARE)
-    assert estimate_rankers(plain).fits == 3
+    assert estimate_rankers(plain).fits == 3 * 6
     searched = TrainRerankersConfig(
         labels="x", models=PLANS, search={"trials": 4, "folds": 2}, analyses={"transfer_folds": 5}
     )
-    assert estimate_rankers(searched).fits == 3 * (1 + 8 + 11)
+    assert estimate_rankers(searched).fits == 3 * (6 + 8 + 11)
 
 
 def test_importances_are_made_once_and_only_what_is_asked_for(labels, tmp_path):

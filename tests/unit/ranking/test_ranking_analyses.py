@@ -10,11 +10,12 @@ from collegium.ranking.configs import (
     PersonalConfig,
     SVMRankConfig,
 )
+from collegium.ranking.folds import held_out_scores, question_folds
 from collegium.ranking.importance import Measured, importances
 from collegium.ranking.kinds import fit_ranker
 from collegium.ranking.search import Trial, best_trial, draw_settings, try_settings
 from collegium.ranking.training import split_by_question
-from collegium.ranking.transfer import held_out_scores, question_folds, transfer_table
+from collegium.ranking.transfer import transfer_table
 
 CONFIGS = (
     LambdaMARTConfig(trees=20),

@@ -65,6 +65,7 @@ def model(data, ranker, *, null=False):
         run="r",
         groups=1,
         metrics=measure(whole, np.zeros(len(whole.labels))),
+        cross_validated=measure(whole, np.zeros(len(whole.labels))),
         files={},
     )
     return RankingModel(card, ranker, data.resources)

@@ -16,6 +16,7 @@ from collegium.ranking.card import (
     write_verdict,
 )
 from collegium.ranking.configs import FFNConfig, LambdaMARTConfig, SVMRankConfig
+from collegium.ranking.folds import question_folds
 from collegium.ranking.grades import GradeScale
 from collegium.ranking.groups import collect_groups
 from collegium.ranking.kinds import fit_ranker
@@ -56,28 +57,35 @@ def split(whole):
     return whole.subset(places.train), whole.subset(places.validation)
 
 
-def saved(folder, config, data, split):
-    trained = train_ranker(config, *split, 0)
+def trained_on(config, whole):
+    return train_ranker(config, whole, split_by_question(whole.groups, 0.2, 0), 0, folds=2)
+
+
+def saved(folder, config, data, whole):
+    trained = trained_on(config, whole)
     about = {
         "features": data.schema,
         "hyperparameters": {},
         "seed": 0,
         "target": "paper",
-        "grades": split[0].scale.mapping,
+        "grades": whole.scale.mapping,
         "null_candidate": False,
         "labels": data.digest,
         "run": "r",
-        "groups": len(split[0].groups),
+        "groups": 1,
         "metrics": trained.metrics,
+        "cross_validated": trained.cross_validated,
     }
     return trained, save_model(folder, trained.ranker, data.resources, about)
 
 
 @KINDS
-def test_a_ranker_finds_what_helps(config, split):
-    metrics = train_ranker(config, *split, 0).metrics
-    assert metrics.ranker.ndcg > metrics.random.ndcg + 0.05
-    assert metrics.ranker.top_label > metrics.random.top_label + 0.2
+def test_a_ranker_finds_what_helps(config, whole):
+    trained = trained_on(config, whole)
+    for metrics in (trained.metrics, trained.cross_validated):
+        assert metrics.ranker.ndcg > metrics.random.ndcg + 0.05
+        assert metrics.ranker.top_label > metrics.random.top_label + 0.2
+    assert (trained.metrics.groups, trained.cross_validated.groups) == (16, 80)
 
 
 @KINDS
@@ -98,21 +106,21 @@ def test_a_score_does_not_depend_on_the_other_rows(config, split):
 
 
 @KINDS
-def test_what_is_loaded_scores_as_what_was_saved(config, data, split, tmp_path):
-    trained, card = saved(tmp_path / config.kind, config, data, split)
+def test_what_is_loaded_scores_as_what_was_saved(config, data, whole, tmp_path):
+    trained, card = saved(tmp_path / config.kind, config, data, whole)
     model = load_model(tmp_path / config.kind)
     assert model.card == card
     assert model.card.name == model.ranker.kind == config.kind
-    features = split[1].features
+    features = whole.features
     assert np.array_equal(model.ranker.score(features), trained.ranker.score(features))
     assert model.resources.digest == data.resources.digest
     assert not [f for f in (tmp_path / config.kind).iterdir() if f.suffix in {".pkl", ".pt"}]
 
 
 @KINDS
-def test_altered_and_missing_files_are_named(config, data, split, tmp_path):
+def test_altered_and_missing_files_are_named(config, data, whole, tmp_path):
     folder = tmp_path / "m"
-    saved(folder, config, data, split)
+    saved(folder, config, data, whole)
     for name in read_card(folder).files:
         content = (folder / name).read_bytes()
         (folder / name).write_bytes(content + b" ")
@@ -125,8 +133,8 @@ def test_altered_and_missing_files_are_named(config, data, split, tmp_path):
     load_model(folder)
 
 
-def test_a_card_of_another_schema_is_refused(data, split, tmp_path):
-    saved(tmp_path, CONFIGS[1], data, split)
+def test_a_card_of_another_schema_is_refused(data, whole, tmp_path):
+    saved(tmp_path, CONFIGS[1], data, whole)
     card = json.loads((tmp_path / "card.json").read_text())
     card["features"]["producers"] = ["someone"]
     (tmp_path / "card.json").write_text(json.dumps(card))
@@ -139,8 +147,8 @@ def test_a_card_of_another_schema_is_refused(data, split, tmp_path):
         load_model(tmp_path / "nothing")
 
 
-def test_the_verdict_is_in_the_card_and_changes_no_identity(data, split, tmp_path):
-    _, card = saved(tmp_path, CONFIGS[1], data, split)
+def test_the_verdict_is_in_the_card_and_changes_no_identity(data, whole, tmp_path):
+    _, card = saved(tmp_path, CONFIGS[1], data, whole)
     assert not card.may_serve
     judged = write_verdict(tmp_path, VERDICT)
     assert judged.may_serve
@@ -151,8 +159,8 @@ def test_the_verdict_is_in_the_card_and_changes_no_identity(data, split, tmp_pat
     ).may_serve
 
 
-def test_features_of_another_schema_are_refused_per_request(data, split, tmp_path):
-    saved(tmp_path, CONFIGS[1], data, split)
+def test_features_of_another_schema_are_refused_per_request(data, whole, tmp_path):
+    saved(tmp_path, CONFIGS[1], data, whole)
     model = load_model(tmp_path)
     model.check_schema(data.schema.hash)
     with pytest.raises(InvalidInputError, match="not other"):
@@ -293,14 +301,17 @@ def test_a_producer_that_is_not_in_the_memory_is_named():
         ranking_data(made._replace(labels=labels)).training_set("paper", null=False)
 
 
-def test_a_ranker_that_learned_nothing_is_refused(split):
-    train, held = split
+def test_a_ranker_that_learned_nothing_is_refused(whole):
     with pytest.raises(UselessRankerError, match="one score"):
-        train_ranker(LambdaMARTConfig(min_leaf=10_000), train, held, 0)
-    turned = held.subset(range(len(held.groups)))
-    turned.labels[:] = -turned.labels
+        trained_on(LambdaMARTConfig(min_leaf=10_000), whole)
+
+
+def test_a_ranker_that_orders_worse_than_chance_is_refused(whole):
+    turned = whole.subset(range(len(whole.groups)))
+    for rows, fold in zip(turned.rows, question_folds(turned, 2, 0), strict=True):
+        turned.labels[rows] *= 1 if fold else -1
     with pytest.raises(UselessRankerError, match="random order"):
-        train_ranker(SVMRankConfig(), train, turned, 0)
+        trained_on(SVMRankConfig(), turned)
 
 
 def test_many_repeats_are_trusted_more():

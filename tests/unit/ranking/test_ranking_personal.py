@@ -107,6 +107,7 @@ def about(data, whole, personal):
         "run": "r",
         "groups": 1,
         "metrics": measure(whole, personal.score(whole.features)),
+        "cross_validated": measure(whole, personal.score(whole.features)),
     }
 
 

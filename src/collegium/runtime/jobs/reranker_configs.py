@@ -13,6 +13,7 @@ from collegium.ranking.configs import (
     SVMRankConfig,
 )
 from collegium.ranking.groups import Target
+from collegium.ranking.training import FOLDS
 from collegium.runtime.jobs.configs import ExecutionConfig, JobConfig
 
 _FIT_S = 6.0
@@ -103,7 +104,7 @@ class RankersEstimate(Record):
 
 def estimate_rankers(config: TrainRerankersConfig) -> RankersEstimate:
     """Return what the training will take."""
-    a_ranker = 1 + (config.search.trials * config.search.folds if config.search else 0)
+    a_ranker = 1 + FOLDS + (config.search.trials * config.search.folds if config.search else 0)
     if folds := config.analyses.transfer_folds:
         a_ranker += folds + 6
     fits = len(config.models) * a_ranker

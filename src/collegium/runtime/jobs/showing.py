@@ -3,6 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
+from collegium.evaluation.analyses.study import Study
+from collegium.evaluation.analyses.tables import study_tables
+from collegium.evaluation.rendering import to_rich
 from collegium.runtime.jobs.build_memory import MemoryBuilt
 from collegium.runtime.jobs.label_utility import LabelledMemory
 from collegium.runtime.jobs.train_agents import TrainedAgents
@@ -48,16 +51,25 @@ def show_rankers(trained: TrainedRankers, console: Console) -> None:
         f"groups all labels are equal; {counts.left_out:,} with one candidate are left out",
         highlight=False,
     )
-    table = Table("ranker", "NDCG", "similarity", "random", "label of the first", "at random")
+    table = Table(
+        "ranker", "groups", "NDCG", "similarity", "random", "label of the first", "random"
+    )
     for row in trained.rankers:
-        if (measured := row.metrics) is None:
+        if (measured := row.cross_validated) is None:
             console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
             continue
         orders = (measured.ranker, measured.similarity, measured.random)
         labels = (measured.ranker, measured.random)
         table.add_row(
             row.key,
+            f"{measured.groups_relevant:,}",
             *("" if order.ndcg is None else f"{order.ndcg:.3f}" for order in orders),
             *("" if order.top_label is None else f"{order.top_label:+.3f}" for order in labels),
         )
     console.print(table)
+
+
+def show_study(study: Study, console: Console) -> None:
+    """Print every table of the analyses."""
+    for table in study_tables(study):
+        console.print(to_rich(table))

@@ -58,7 +58,9 @@ class RankerRow(Record):
     """Why it is of no use; empty for a ranker that was saved."""
     groups: GroupCounts
     metrics: RankingMetrics | None
-    """None when it was refused."""
+    """On held-out questions; None when it was refused."""
+    cross_validated: RankingMetrics | None
+    """On all questions, each held out once."""
 
 
 class TrainedRankers(Record):
@@ -171,15 +173,16 @@ def _once(
 
 def _train(work: _Work, plan: RankerPlan, material: _Material) -> RankerRow:
     try:
-        metrics, refused = _fit(work, plan, material).metrics, ""
+        card, refused = _fit(work, plan, material), ""
     except UselessRankerError as error:
-        metrics, refused = None, str(error)
+        card, refused = None, str(error)
     return RankerRow(
         key=plan.label,
         kind=plan.ranker.kind,
         refused=refused,
         groups=material.counts,
-        metrics=metrics,
+        metrics=card and card.metrics,
+        cross_validated=card and card.cross_validated,
     )
 
 
@@ -188,7 +191,7 @@ def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
         return read_card(work.folder(plan))
     config = work.config
     settings = find_settings(config, plan, material.train, work.run)
-    trained = train_ranker(settings, material.train, material.validation, config.seed)
+    trained = train_ranker(settings, material.whole, material.split, config.seed)
     about: dict[str, Any] = {
         "features": work.data.schema,
         "hyperparameters": settings.model_dump(mode="json", exclude={"kind"}),
@@ -200,6 +203,7 @@ def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
         "run": digest(config),
         "groups": len(material.split.train),
         "metrics": trained.metrics,
+        "cross_validated": trained.cross_validated,
     }
     return save_model(work.folder(plan), trained.ranker, work.data.resources, about)
 
