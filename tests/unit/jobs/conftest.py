@@ -9,10 +9,15 @@ import pytest
 from collegium.config import load
 from collegium.core import SystemClock
 from collegium.runtime.jobs.build_memory import build_memory
-from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig
+from collegium.runtime.jobs.configs import (
+    BuildMemoryConfig,
+    EvaluateAgentsConfig,
+    LabelUtilityConfig,
+)
 from collegium.runtime.jobs.engines import EnginePool, side_by_side
 from collegium.runtime.jobs.episodes import JobContext
 from collegium.runtime.jobs.evaluate_agents import evaluate_agents
+from collegium.runtime.jobs.label_utility import label_utility
 from collegium.runtime.jobs.progress import Silent
 from collegium.store import RunDirectory
 
@@ -69,6 +74,18 @@ def build(new_context):
         config = load(BuildMemoryConfig, [CI / "build_memory.yaml"], overrides)
         context = new_context(config, name, host)
         return asyncio.run(build_memory(config, context)), context.run
+
+    return run
+
+
+@pytest.fixture
+def label(new_context):
+    """Run label_utility on the CI configuration; gives what it left and its run directory."""
+
+    def run(*overrides, name="labels", host=None):
+        config = load(LabelUtilityConfig, [CI / "label_utility.yaml"], overrides).resolved()
+        context = new_context(config, name, host)
+        return asyncio.run(label_utility(config, context)), context.run
 
     return run
 

@@ -3,8 +3,18 @@
 from collegium.agents.planner import PlannerKind
 from collegium.core import Agent
 from collegium.llm import HttpConfig, VllmConfig
-from collegium.runtime.jobs.configs import BuildMemoryConfig, EvaluateAgentsConfig, GamesConfig
-from collegium.runtime.jobs.estimate import count_tasks, estimate_evaluation, estimate_memory
+from collegium.runtime.jobs.configs import (
+    BuildMemoryConfig,
+    EvaluateAgentsConfig,
+    GamesConfig,
+    LabelUtilityConfig,
+)
+from collegium.runtime.jobs.estimate import (
+    count_tasks,
+    estimate_evaluation,
+    estimate_labels,
+    estimate_memory,
+)
 
 AGENTS = tuple(Agent(id=name, model="m", adapter=name) for name in "abc")
 
@@ -45,3 +55,37 @@ def test_engines_that_do_not_fit_side_by_side_start_again_in_each_partition():
     remote = HttpConfig(model="m", base_urls=("http://host/v1",))
     assert estimate_memory(config.model_copy(update={"engine": remote})).engine_starts == 0
     assert estimate_memory(config.model_copy(update={"partitions": 0})).episodes == 0
+
+
+def labelling(branching, tasks=355):
+    return LabelUtilityConfig(
+        agents=AGENTS,
+        games=GamesConfig(splits=("train",)),
+        tasks=tasks,
+        branching={"points": 2, **branching},
+    )
+
+
+def test_labelling_plays_baselines_futures_and_controls():
+    estimate = estimate_labels(labelling({}))
+    assert estimate.episodes == 355 * (1 + 2 * (5 + 1))
+    without = estimate_labels(labelling({"control": False}))
+    assert without.episodes == 355 + 3550
+    few = estimate_labels(labelling({"ranks": (1,)}))
+    assert few.episodes == 355 * (1 + 2 * 2)
+    assert few.calls < estimate.calls / 2
+    assert estimate_labels(labelling({"repeats": 3})).episodes == 355 * (1 + 2 * 6 * 3)
+
+
+def test_a_branch_costs_less_than_a_whole_episode_and_its_controls_no_guidance():
+    config = labelling({"ranks": (1,)}, tasks=100)
+    memory = estimate_memory(config)
+    labels = estimate_labels(config)
+    assert memory.calls < labels.calls < memory.calls * labels.episodes / memory.episodes
+    alike = estimate_labels(labelling({"ranks": (1, 2), "control": False}, tasks=100))
+    assert alike.calls == labels.calls
+    assert alike.prompt_tokens > labels.prompt_tokens
+
+
+def test_nothing_is_branched_without_partitions():
+    assert estimate_labels(labelling({}).model_copy(update={"partitions": 0})).episodes == 0

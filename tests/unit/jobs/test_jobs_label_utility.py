@@ -1,35 +1,26 @@
 """Branching and labelling from pre-population to labels, on a scripted engine."""
 
-import asyncio
 from collections import Counter, defaultdict
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-from collegium.config import load
 from collegium.core import BudgetExceededError, ConfigError, EngineError
 from collegium.evaluation import read_episodes
 from collegium.experience import LABELS, read_labels
 from collegium.runtime.jobs.build_memory import PARTITIONS
-from collegium.runtime.jobs.configs import LabelUtilityConfig
-from collegium.runtime.jobs.label_utility import BRANCHINGS, label_utility
+from collegium.runtime.jobs.label_utility import BRANCHINGS
 from collegium.runtime.jobs.memory import built_memory
 from collegium.store import RunDirectory
 
-CI = Path(__file__).resolve().parents[3] / "configs" / "ci"
-GAMES, POINTS, RANKS = 4, 2, (1, 3)
+GAMES, POINTS, RANKS = 4, 2, (1, 5, 10)
+FEW = f"tasks={GAMES}"
 
 
 @pytest.fixture
-def label(new_context):
-    """Run label_utility on the CI configuration; gives what it left and its run directory."""
-
-    def run(*overrides, name="labels", host=None):
-        config = load(LabelUtilityConfig, [CI / "label_utility.yaml"], overrides).resolved()
-        context = new_context(config, name, host)
-        return asyncio.run(label_utility(config, context)), context.run
-
-    return run
+def label(label):
+    """As in the CI configuration, with few games."""
+    return partial(label, FEW)
 
 
 def contents(run, table):
@@ -101,7 +92,7 @@ def test_futures_enter_the_memory_and_controls_do_not(label, build):
     assert played <= stored
     alone = {e.trajectory.trajectory_id for e in episodes if e.arm == "control"} - played
     assert not alone & stored
-    _, plain = build()
+    _, plain = build(FEW, "engine.count=24", "games.generated.count=24")
     keys = {episode.key for episode in read_episodes(plain)}
     assert keys <= {episode.key for episode in episodes}
 
