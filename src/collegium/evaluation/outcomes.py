@@ -84,16 +84,22 @@ def read_episodes(run: RunDirectory) -> Iterator[Episode]:
     return read_records(run, EPISODES, Episode)
 
 
-def read_outcomes(runs: Iterable[RunDirectory]) -> list[Outcome]:
-    """Return the outcomes of runs that go together; an episode that several hold counts once.
+def pooled_episodes(runs: Iterable[RunDirectory]) -> Iterator[Episode]:
+    """Yield the episodes of runs that go together; one that several runs hold counts once.
 
     Episodes are the same if their keys are: arm, task, agent, offset and seed are equal then.
     """
-    outcomes: dict[str, Outcome] = {}
+    seen: set[str] = set()
     for run in runs:
         for episode in read_episodes(run):
-            outcomes.setdefault(episode.key, outcome_of(episode))
-    return list(outcomes.values())
+            if episode.key not in seen:
+                seen.add(episode.key)
+                yield episode
+
+
+def read_outcomes(runs: Iterable[RunDirectory]) -> list[Outcome]:
+    """Return the outcomes of `pooled_episodes`."""
+    return [outcome_of(episode) for episode in pooled_episodes(runs)]
 
 
 def read_lost_attempts(run: RunDirectory) -> Iterator[LostAttempt]:

@@ -1,14 +1,15 @@
 """From a run directory to its report; what the command line calls."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from collegium.core import CorruptDataError, Episode
+from collegium.core import CorruptDataError, Episode, Record
 from collegium.evaluation.arms import read_arms
 from collegium.evaluation.growth import GROWTH, GrowthRow
-from collegium.evaluation.outcomes import read_episodes, read_lost_attempts
+from collegium.evaluation.outcomes import pooled_episodes, read_episodes, read_lost_attempts
 from collegium.evaluation.published import published_references
 from collegium.evaluation.records import REFERENCES, Reference, Summary
 from collegium.evaluation.report.figures import figures
@@ -19,6 +20,8 @@ from collegium.evaluation.summary import summarise
 from collegium.store import RunDirectory
 
 _SUMMARY = "summary.json"
+
+R = TypeVar("R", bound=Record)
 
 
 class Report(NamedTuple):
@@ -43,9 +46,12 @@ def build(path: str) -> Summary:
     return report.summary
 
 
-def read_summary(run: RunDirectory) -> Summary:
-    """Evaluate the run's episodes with its growth and reference rows; raises as `build` does."""
-    return _evaluate(run, read_episodes(run))
+def read_summary(*runs: RunDirectory) -> Summary:
+    """Evaluate the episodes of runs that go together, with their growth and reference rows.
+
+    Raises as `build` does.
+    """
+    return _evaluate(runs, pooled_episodes(runs))
 
 
 def stored_summary(run: RunDirectory) -> Summary | None:
@@ -68,20 +74,19 @@ def stored_summary(run: RunDirectory) -> Summary | None:
 def _render(run: RunDirectory) -> Report:
     info = read_run_info(run)
     payload = EpisodePayload()
-    summary = _evaluate(run, payload.collect(read_episodes(run)))
+    summary = _evaluate([run], payload.collect(read_episodes(run)))
     episodes = payload.to_json([arm.arm for arm in summary.arms])
     html = render_page(summary, info, figures(summary), episodes)
     return Report(html, summary)
 
 
-def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
-    growth = [GrowthRow.model_validate(_without_key(row)) for row in run.rows(GROWTH)]
-    measured = [Reference.model_validate(_without_key(row)) for row in run.rows(REFERENCES)]
-    arms = list(read_arms(run))
+def _evaluate(runs: Sequence[RunDirectory], episodes: Iterable[Episode]) -> Summary:
+    measured = [row for run in runs for row in _records(run, REFERENCES, Reference)]
+    arms = list({note.key: note for run in runs for note in read_arms(run)}.values())
     summary = summarise(
         episodes,
-        lost=read_lost_attempts(run),
-        growth=growth,
+        lost=chain.from_iterable(map(read_lost_attempts, runs)),
+        growth=read_growth(runs),
         references=measured,
         order=[note.key for note in arms],
     )
@@ -94,5 +99,12 @@ def _evaluate(run: RunDirectory, episodes: Iterable[Episode]) -> Summary:
     )
 
 
-def _without_key(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "key"}
+def read_growth(runs: Iterable[RunDirectory]) -> list[GrowthRow]:
+    """Return the growth of the memory that the runs have in common."""
+    rows = {row.partition: row for run in runs for row in _records(run, GROWTH, GrowthRow)}
+    return list(rows.values())
+
+
+def _records(run: RunDirectory, table: str, model: type[R]) -> Iterator[R]:
+    for row in run.rows(table):
+        yield model.model_validate({name: row[name] for name in row if name != "key"})

@@ -31,12 +31,14 @@ def figures(summary: Summary) -> tuple[Figure, ...]:
     return tuple(drawn)
 
 
-def success_by_arm(summary: Summary) -> Figure:
+def success_by_arm(
+    summary: Summary, name: str = "success", title: str = "Success rate by arm"
+) -> Figure:
     """Success rate of each arm, reference arms included."""
     return _arm_points(
         [(place, arm) for place, arm in enumerate(summary.arms) if arm.task_runs],
-        "success",
-        "Success rate by arm",
+        name,
+        title,
         "success rate, %",
         lambda arm: _scaled(arm.success_rate, 100),
         formats.decimal,

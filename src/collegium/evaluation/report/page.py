@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from collegium.evaluation import formats
@@ -34,16 +34,9 @@ def render_page(
     summary: Summary, run: RunInfo, drawn: Sequence[Figure], episodes_json: Markup
 ) -> str:
     """Return the whole page as text."""
-    environment = Environment(
-        loader=PackageLoader("collegium.evaluation.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     script = _asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template("report.html.j2").render(
+    return page_template("report.html.j2").render(
         summary=summary,
         run=run,
         tiles=headline(summary),
@@ -53,10 +46,27 @@ def render_page(
         arms=[arm.arm for arm in summary.arms],
         totals=_totals(summary, run),
         episodes_json=episodes_json,
-        style=Markup(_asset("report.css")),
+        style=page_style(),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
     )
+
+
+def page_template(name: str) -> Template:
+    """Return a template of this package; values are escaped, and missing ones an error."""
+    environment = Environment(
+        loader=PackageLoader("collegium.evaluation.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
+
+
+def page_style() -> Markup:
+    """Return the style sheet of all pages."""
+    return Markup(_asset("report.css"))
 
 
 def headline(summary: Summary) -> tuple[Tile, ...]:

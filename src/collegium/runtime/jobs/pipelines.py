@@ -5,6 +5,11 @@ from typing import TypeVar
 
 from collegium.core import SystemClock
 from collegium.evaluation.rendering import show_summary
+from collegium.runtime.jobs.analyse_evaluations import (
+    AnalyseEvaluationsConfig,
+    analyse_evaluations,
+    estimate_analysis,
+)
 from collegium.runtime.jobs.build_memory import build_memory
 from collegium.runtime.jobs.command import Job
 from collegium.runtime.jobs.configs import (
@@ -30,6 +35,7 @@ from collegium.runtime.jobs.showing import (
     show_labels,
     show_memory,
     show_rankers,
+    show_study,
 )
 from collegium.runtime.jobs.train_agents import TrainAgentsConfig, train_agents
 from collegium.runtime.jobs.train_rerankers import train_rerankers
@@ -89,4 +95,12 @@ TRAIN_RERANKERS = Job(
     run=train_rerankers,
     estimate=estimate_rankers,
     show=show_rankers,
+)
+
+ANALYSE_EVALUATIONS = Job(
+    name="analyse_evaluations",
+    config=AnalyseEvaluationsConfig,
+    run=analyse_evaluations,
+    estimate=estimate_analysis,
+    show=show_study,
 )

@@ -70,6 +70,9 @@ def show_rankers(trained: TrainedRankers, console: Console) -> None:
 
 
 def show_study(study: Study, console: Console) -> None:
-    """Print every table of the analyses."""
-    for table in study_tables(study):
+    """Print every table of the analyses, and the findings as lines."""
+    for table in study_tables(study)[1:]:
         console.print(to_rich(table))
+    for found in study.findings:
+        line = f"• {found.verdict}: {found.claim}. {found.here} (paper: {found.paper})"
+        console.print(line, markup=False, highlight=False)
