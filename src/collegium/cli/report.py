@@ -67,10 +67,16 @@ def gate(
     """
     from pathlib import Path
 
+    from collegium.core import InvalidInputError
     from collegium.evaluation.gate import judge_models, write_verdicts
     from collegium.store import RunDirectory
 
     judged = judge_models([RunDirectory(run) for run in runs])
+    if not judged:
+        raise InvalidInputError(
+            f"{', '.join(runs)}: no trained ranker beside the arm `retrieval`; evaluate with "
+            "`rankers` and the names of its models in `arms`"
+        )
     write_verdicts(judged, Path(models) if models else None)
     if as_json:
         print(json.dumps({"models": [one.model_dump(mode="json") for one in judged]}, indent=1))
@@ -78,7 +84,7 @@ def gate(
     from rich.console import Console
 
     from collegium.evaluation.rendering import to_rich
-    from collegium.evaluation.verdicts import gate_table
+    from collegium.evaluation.tables import gate_table
 
     Console().print(to_rich(gate_table(judged)))
 

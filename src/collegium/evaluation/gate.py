@@ -10,33 +10,19 @@ What counts are held-out episodes, played by the same agents at the same games u
 A difference measured on few episodes is honestly *insufficient*: play more.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from collegium.core import InvalidInputError, Record
+from collegium.core import InvalidInputError
 from collegium.evaluation.arms import RETRIEVAL, ArmNote, read_arms
 from collegium.evaluation.outcomes import Outcome, read_outcomes
 from collegium.evaluation.paired import difference
+from collegium.evaluation.records import TOLERATED_LOSS, Judged
 from collegium.experience import MemoryConfig
 from collegium.ranking.card import GateVerdict, read_card, write_verdict
 from collegium.statistics import Interval
 from collegium.store import RunDirectory
-
-TOLERATED = -0.02
-"""The lower bound of the difference in success rate that a ranker may have."""
-
-
-class Judged(Record):
-    """A model with what the gate says of it."""
-
-    name: str
-    """The model's; its arm may be named otherwise."""
-    arm: str
-    model_id: str
-    folder: str
-    """Where the model was taken from."""
-    verdict: GateVerdict
 
 
 def decide(success: Interval, delta_steps: float) -> Literal["pass", "fail", "insufficient"]:
@@ -49,7 +35,7 @@ def decide(success: Interval, delta_steps: float) -> Literal["pass", "fail", "in
     if success.high < 0:
         return "fail"
     gains = success.estimate >= 0 or delta_steps <= 0
-    return "pass" if success.low >= TOLERATED and gains else "insufficient"
+    return "pass" if success.low >= TOLERATED_LOSS and gains else "insufficient"
 
 
 def judge(
@@ -68,8 +54,7 @@ def judge(
         InvalidInputError: One of the arms is not there, or games were not held out.
     """
     played = [outcome for outcome in outcomes if outcome.arm in (arm, baseline)]
-    seen = {outcome.split for outcome in played} & set(MemoryConfig().splits)
-    if seen:
+    if seen := {outcome.split for outcome in played} & set(MemoryConfig().splits):
         raise InvalidInputError(
             f"episodes of {', '.join(sorted(seen))} are no evidence: the gate needs held-out games"
         )
@@ -83,18 +68,22 @@ def judge(
     return _verdict(status, success, delta_steps, found.pairs, baseline, run)
 
 
-def judge_models(runs: Sequence[RunDirectory]) -> list[Judged]:
+def judge_models(runs: Sequence[RunDirectory]) -> tuple[Judged, ...]:
     """Return the verdict on each model that the runs played beside the similarity order.
 
+    A model's first stage must be that of the similarity order: its scope, its part of the memory.
+    Empty where there is no such model, or the similarity order was not played.
+
     Raises:
-        InvalidInputError: The runs hold no arm of a model, or of the similarity order.
+        InvalidInputError: The games were not held out.
     """
-    notes = {note.key: note for run in runs for note in read_arms(run)}
-    paths = ", ".join(run.path for run in runs)
-    models = _comparable(notes, paths)
+    models = _comparable({note.key: note for run in runs for note in read_arms(run)})
+    if not models:
+        return ()
     outcomes = read_outcomes(runs)
+    played = {outcome.arm for outcome in outcomes}
     digest = "+".join(run.read_text("digest.txt").strip() for run in runs)
-    return [
+    return tuple(
         Judged(
             name=note.mode,
             arm=note.key,
@@ -103,8 +92,8 @@ def judge_models(runs: Sequence[RunDirectory]) -> list[Judged]:
             verdict=judge(outcomes, note.key, run=digest),
         )
         for note in models
-        if note.model_id and note.folder
-    ]
+        if note.model_id and note.folder and {RETRIEVAL, note.key} <= played
+    )
 
 
 def write_verdicts(judged: Iterable[Judged], models: Path | None = None) -> None:
@@ -130,22 +119,15 @@ def write_verdicts(judged: Iterable[Judged], models: Path | None = None) -> None
         write_verdict(folder, one.verdict)
 
 
-def _comparable(notes: dict[str, ArmNote], paths: str) -> list[ArmNote]:
+def _comparable(notes: Mapping[str, ArmNote]) -> list[ArmNote]:
     """Return the arms of models that had the same first stage as the similarity order."""
     base = notes.get(RETRIEVAL)
-    if base is None:
-        raise InvalidInputError(f"{paths}: no arm `{RETRIEVAL}` to compare models with; play it")
-    models = [
+    return [
         note
         for note in notes.values()
-        if note.model_id and (note.scope, note.fraction) == (base.scope, base.fraction)
+        if base and note.model_id
+        if (note.scope, note.fraction) == (base.scope, base.fraction)
     ]
-    if not models:
-        raise InvalidInputError(
-            f"{paths}: no arm of a trained ranker; evaluate with `rankers` and their names in "
-            "`arms`"
-        )
-    return models
 
 
 def _verdict(

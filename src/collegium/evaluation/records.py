@@ -7,10 +7,14 @@ from pydantic import Field
 
 from collegium.core import Record, StopReason, Usage
 from collegium.evaluation.growth import GrowthRow, ProducerShare
+from collegium.ranking.card import GateVerdict
 from collegium.statistics import Interval
 
 REFERENCES = "references"
 """Name of the optional table of a run directory that holds `Reference` rows."""
+
+TOLERATED_LOSS = -0.02
+"""The lower bound of the difference in success rate that the gate lets a ranker have."""
 
 
 class Estimate(Record):
@@ -108,6 +112,18 @@ class GroupSummary(Record):
     arms: tuple[ArmMetrics, ...]
 
 
+class Judged(Record):
+    """A model with what the gate says of it."""
+
+    name: str
+    """The model's; its arm may be named otherwise."""
+    arm: str
+    model_id: str
+    folder: str
+    """Where the model was taken from."""
+    verdict: GateVerdict
+
+
 class Reference(Record):
     """A row measured elsewhere, such as a paper's or an expert's, labelled with its source."""
 
@@ -131,6 +147,8 @@ class Summary(Record):
     by_consumer: tuple[GroupSummary, ...] = ()
     growth: tuple[GrowthRow, ...] = ()
     producers: tuple[ProducerShare, ...] = ()
+    gate: tuple[Judged, ...] = ()
+    """What these episodes say of the trained rankers that they were played with."""
     not_played: dict[str, str] = Field(default_factory=dict)
     """Arms of models that training refused, with the reason."""
     incomplete_task_runs: int

@@ -10,7 +10,15 @@ from typing import NamedTuple
 from collegium.core import StopReason
 from collegium.evaluation import formats
 from collegium.evaluation.formats import Written, written
-from collegium.evaluation.records import ArmSummary, Estimate, GroupSummary, Reference, Summary
+from collegium.evaluation.records import (
+    TOLERATED_LOSS,
+    ArmSummary,
+    Estimate,
+    GroupSummary,
+    Judged,
+    Reference,
+    Summary,
+)
 
 
 class Column(NamedTuple):
@@ -34,6 +42,7 @@ def tables(summary: Summary) -> tuple[Table, ...]:
     """Return every table that the summary has rows for, the result table first."""
     candidates = (
         result_table(summary),
+        gate_table(summary.gate),
         cost_table(summary),
         ending_table(summary),
         task_type_table(summary),
@@ -157,6 +166,23 @@ def producer_table(summary: Summary) -> Table:
     return Table("Producers", columns, tuple(rows))
 
 
+def gate_table(judged: Sequence[Judged]) -> Table:
+    """Return one row a model: what held-out episodes say of it beside the similarity order."""
+    columns = (
+        Column("model", numeric=False),
+        Column("verdict", "only `pass` may answer consumers", numeric=False),
+        Column("Δ success", "paired difference to the similarity order, in percentage points"),
+        Column("Δ steps", "paired difference in mean steps; negative is faster"),
+        Column("pairs", "task-runs that both played to an end"),
+    )
+    note = (
+        f"pass: lower bound of Δ success at least {formats.points(TOLERATED_LOSS)} points, and no "
+        "loss in both success and steps. fail: upper bound below 0. Anything else is insufficient "
+        "evidence, which is not deployable either."
+    )
+    return Table("Gate", columns, tuple(_gate_row(one) for one in judged), note)
+
+
 def _result_row(arm: ArmSummary) -> tuple[Written, ...]:
     paired = arm.change
     record = _NONE
@@ -172,6 +198,20 @@ def _result_row(arm: ArmSummary) -> tuple[Written, ...]:
         written(arm.steps, formats.decimal),
         written(arm.rpp.estimate, formats.preference) if arm.rpp else _NONE,
         written(arm.tokens_per_solved, formats.whole),
+    )
+
+
+def _gate_row(one: Judged) -> tuple[Written, ...]:
+    verdict = one.verdict
+    success = Estimate(value=verdict.delta_success, low=verdict.low, high=verdict.high)
+    steps = verdict.delta_steps
+    faster = formats.UNDEFINED if steps is None else formats.decimal(steps)
+    return (
+        Written(one.name, one.arm if one.arm != one.name else ""),
+        Written(verdict.status),
+        written(success, formats.points),
+        Written(faster, value=steps),
+        Written(formats.whole(verdict.pairs), value=verdict.pairs),
     )
 
 

@@ -1,15 +1,18 @@
 """The gate: its three verdicts, what it refuses, and that they reach the right cards only."""
 
 import math
+from pathlib import Path
 
 import pytest
 from synthetic_runs import synthetic_episode, synthetic_run
 
+from collegium.cli import main
 from collegium.core import InvalidInputError, StopReason
 from collegium.evaluation import gate
 from collegium.evaluation.gate import Judged, decide, judge, judge_models, write_verdicts
 from collegium.evaluation.outcomes import outcome_of
-from collegium.evaluation.verdicts import gate_table
+from collegium.evaluation.report import build
+from collegium.evaluation.tables import gate_table, tables
 from collegium.statistics import Interval
 
 
@@ -159,13 +162,26 @@ def test_models_are_judged_over_all_runs_given(tmp_path):
     assert [row[1].text for row in table.rows] == ["pass", "insufficient"]
 
 
-def test_runs_without_models_or_without_similarity_are_refused(tmp_path):
-    run = run_with(tmp_path / "a", ("ffn", 3), notes=[note("ffn", model="m")])
-    with pytest.raises(InvalidInputError, match="no arm `retrieval`"):
-        judge_models([run])
-    run = run_with(tmp_path / "b", ("retrieval", 3), notes=[note("retrieval")])
-    with pytest.raises(InvalidInputError, match="no arm of a trained ranker"):
-        judge_models([run])
+def test_without_models_or_similarity_nothing_is_judged(tmp_path, capsys):
+    alone = run_with(tmp_path / "a", ("ffn", 3), notes=[note("ffn", model="m")])
+    plain = run_with(tmp_path / "b", ("retrieval", 3), notes=[note("retrieval")])
+    begun = run_with(
+        tmp_path / "c", ("retrieval", 3), notes=[note("retrieval"), note("ffn", model="m")]
+    )
+    assert judge_models([alone]) == judge_models([plain]) == judge_models([begun]) == ()
+    assert main(["report", "gate", plain.path]) == 2
+    assert "no trained ranker beside" in capsys.readouterr().err
+
+
+def test_the_report_of_a_run_has_the_verdicts(tmp_path):
+    run = run_with(
+        tmp_path / "a", ("retrieval", 10), ("svmrank", 30),
+        notes=[note("retrieval"), note("svmrank", model="m1")],
+    )  # fmt: skip
+    summary = build(run.path)
+    assert [one.verdict.status for one in summary.gate] == ["pass"]
+    assert "Gate" in [table.title for table in tables(summary)]
+    assert "insufficient evidence" in Path(run.path, "report.html").read_text(encoding="utf-8")
 
 
 def test_verdicts_go_into_the_cards_of_these_models_only(tmp_path, monkeypatch):

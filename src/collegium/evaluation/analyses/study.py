@@ -16,10 +16,9 @@ from collegium.evaluation.analyses.findings import Material, check_findings
 from collegium.evaluation.analyses.memory_sizes import MemoryCurve, memory_curve
 from collegium.evaluation.analyses.producers import ProducerUse, producer_use
 from collegium.evaluation.arms import EXPERT, NO_RETRIEVAL, RETRIEVAL, ArmNote, read_arms
-from collegium.evaluation.gate import Judged, judge_models
 from collegium.evaluation.outcomes import Outcome, read_outcomes
 from collegium.evaluation.paired import Difference, difference
-from collegium.evaluation.records import Summary
+from collegium.evaluation.records import Judged, Summary
 from collegium.evaluation.report.builder import read_growth, read_summary
 from collegium.experience.replay import EXPLORER
 from collegium.ranking.importance import Importance
@@ -76,6 +75,7 @@ class Study(Record):
     schema_version: Literal[1] = 1
     main: Summary
     judged: tuple[Judged, ...]
+    """Of the main table, and of the modes beside it."""
     advantages: tuple[Advantage, ...]
     """By guided arm and least number of episodes."""
     producers: tuple[ProducerUse, ...]
@@ -119,7 +119,7 @@ def study(runs: StudyRuns, *, seed: int = 0) -> Study:
     )
     return Study(
         main=main,
-        judged=tuple(_judged(runs)),
+        judged=read_summary(*runs.main, *runs.modes).gate,
         advantages=tuple(found for found in advantages if found),
         producers=tuple(use for use in uses if use),
         modes=tuple(_mode_rows(outcomes, [*runs.main, *runs.modes], seed)),
@@ -160,12 +160,6 @@ def _capabilities(runs: Sequence[RunDirectory], outcomes: Sequence[Outcome]) -> 
                 known[row["id"]] = 100 * scores["all"]
     expert = [o.success for o in outcomes if o.arm == EXPERT and not o.stop_reason.is_machinery]
     return known | ({EXPLORER: 100 * sum(expert) / len(expert)} if expert else {})
-
-
-def _judged(runs: StudyRuns) -> list[Judged]:
-    played = [*runs.main, *runs.modes]
-    models = any(note.model_id for run in played for note in read_arms(run))
-    return judge_models(played) if models else []
 
 
 def _mode_rows(

@@ -9,8 +9,7 @@ from collegium.evaluation.analyses.study import Study
 from collegium.evaluation.formats import Written, written
 from collegium.evaluation.paired import Difference
 from collegium.evaluation.records import Estimate, Summary
-from collegium.evaluation.tables import Column, Table, consumer_table, result_table
-from collegium.evaluation.verdicts import gate_table
+from collegium.evaluation.tables import Column, Table, consumer_table, gate_table, result_table
 
 _NONE = Written(formats.UNDEFINED)
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from collegium.core import CorruptDataError, Episode, Record
 from collegium.evaluation.arms import read_arms
+from collegium.evaluation.gate import judge_models
 from collegium.evaluation.growth import GROWTH, GrowthRow
 from collegium.evaluation.outcomes import pooled_episodes, read_episodes, read_lost_attempts
 from collegium.evaluation.published import published_references
@@ -94,6 +95,7 @@ def _evaluate(runs: Sequence[RunDirectory], episodes: Iterable[Episode]) -> Summ
     return summary.model_copy(
         update={
             "references": (*summary.references, *published),
+            "gate": judge_models(runs),
             "not_played": {note.key: note.refused for note in arms if note.refused},
         }
     )

@@ -1,0 +1,162 @@
+"""The findings' verdicts follow the intervals, and a study reads run directories."""
+
+from pathlib import Path
+
+import pytest
+from synthetic_runs import START, SyntheticConfig, synthetic_episode
+
+from collegium.core import FixedClock, GuidanceRef, InvalidInputError
+from collegium.evaluation.analyses.checking import POINTS, Claim, directed
+from collegium.evaluation.analyses.figures import study_figures
+from collegium.evaluation.analyses.page import study_markdown, study_page
+from collegium.evaluation.analyses.study import StudyRuns, study
+from collegium.evaluation.analyses.tables import study_tables
+from collegium.evaluation.records import Estimate
+from collegium.evaluation.report.run_info import read_run_info
+from collegium.store import RunDirectory
+
+CLAIM = Claim("§0", "it rises", "+1")
+AGENTS = {"a": 0.2, "b": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((0.1, 0.02, 0.2), "confirmed"),
+        ((0.1, 0.0, 0.2), "not confirmed"),
+        ((0.1, -0.02, 0.2), "not confirmed"),
+        ((-0.1, -0.2, -0.02), "not confirmed"),
+        ((0.1, None, 0.2), "not confirmed"),
+        ((None, None, None), "not testable"),
+    ],
+)
+def test_a_direction_is_confirmed_by_its_whole_interval(ends, verdict):
+    value, low, high = ends
+    found = directed(CLAIM, Estimate(value=value, low=low, high=high), POINTS)
+    assert found.verdict == verdict
+    falling = POINTS._replace(better=-1)
+    if value == -0.1:
+        assert directed(CLAIM, found.estimate, falling).verdict == "confirmed"
+
+
+def note(name, **changes):
+    same = {"mode": name, "scope": "full", "fraction": 1.0, "folder": None, "model_id": None}
+    return {"key": name, **same, **changes}
+
+
+def shown(producer):
+    return GuidanceRef(chunk_id="c", producer=producer, rank=1, retrieval_score=0.1, text="t")
+
+
+def write(path, solved, notes, *, tasks=60, producers=("explorer", "a"), offsets=(0,)):
+    """Write a run in which each arm solves the first `solved` tasks."""
+    config = SyntheticConfig()
+    run = RunDirectory(str(path), FixedClock(START)).open(config)
+    agents = "".join(
+        f"- {{id: {a}, model: m, benchmarks: {{all: {s}}}}}\n" for a, s in AGENTS.items()
+    )
+    run.write_text("config.yaml", f"pipeline: synthetic\nstep_limit: 30\nagents:\n{agents}")
+    for arm, count in solved.items():
+        for offset in offsets:
+            episodes = [
+                synthetic_episode(
+                    task=f"t{n:03d}",
+                    arm=arm,
+                    agent="ab"[(n + offset) % 2],
+                    success=n < count,
+                    steps=5 if n < count else 30,
+                    offset=offset,
+                    guidance=None if arm == "no_retrieval" else shown(producers[n % 3 == 0]),
+                )
+                for n in range(tasks)
+            ]
+            run.append("episodes", [episode.model_dump(mode="json") for episode in episodes])
+    run.append("arms", [note(**each) if isinstance(each, dict) else note(each) for each in notes])
+    chunks = ({"explorer": 90}, {"explorer": 90, "a": 5, "b": 5})
+    rows = [
+        {"key": f"D_{p}", "partition": p, "trajectories": 9, "chunks_by_producer": counts}
+        for p, counts in enumerate(chunks)
+    ]
+    run.append("growth", rows)
+    run.finish()
+    return run
+
+
+@pytest.fixture
+def runs(tmp_path):
+    model = {"name": "svmrank", "folder": "models/svmrank", "model_id": "m"}
+    main = {"no_retrieval": 10, "retrieval": 30, "svmrank": 50}
+    scopes = {"full": 30, "same_task": 30, "cross_task": 11}
+    sizes = {"memory_10": 10, "memory_50": 20, "memory_100": 30}
+    return StudyRuns(
+        main=[write(tmp_path / "main", main, ["no_retrieval", "retrieval", model])],
+        modes=[write(tmp_path / "modes", {"oracle": 59}, ["oracle"])],
+        scopes=[write(tmp_path / "scopes", scopes, list(scopes))],
+        memory_sizes=[
+            write(
+                tmp_path / "sizes",
+                sizes,
+                [{"name": name, "fraction": int(name[7:]) / 100} for name in sizes],
+                offsets=(0, 1),
+            )
+        ],
+    )
+
+
+def test_a_study_says_what_is_confirmed(runs):
+    found = study(runs)
+    verdicts = {each.claim: each.verdict for each in found.findings}
+    assert verdicts["Retrieval solves more than no retrieval"] == "confirmed"
+    assert verdicts["Retrieval takes fewer steps"] == "confirmed"
+    assert verdicts["svmrank solves more than similarity"] == "confirmed"
+    assert verdicts["ffn solves more than similarity"] == "not testable"
+    assert verdicts["All chunks solve more than those of the own task type"] == "not confirmed"
+    assert verdicts["The own task type solves more than the others"] == "confirmed"
+    assert verdicts["Other task types alone solve more than no retrieval"] == "not confirmed"
+    assert verdicts["The oracle solves more than retrieval"] == "confirmed"
+    assert verdicts["The larger the memory, the more is solved"] == "confirmed"
+    assert verdicts["Late contributors are retrieved beyond their share"] == "confirmed"
+    assert verdicts["Every producer is retrieved at least once"] == "not confirmed"
+    assert verdicts["Rankers go by producer metadata beside similarity"] == "not testable"
+    assert [one.verdict.status for one in found.judged] == ["pass"]
+    assert {row.arm for row in found.modes} == {"retrieval", "svmrank", "oracle"}
+    gains = {(g.arm, g.minimum): g for g in found.advantages}
+    gaps = {(p.producer, p.consumer): p.gap for p in gains["retrieval", 1].pairs}
+    assert gaps["a", "b"] == pytest.approx(-40)
+    assert gaps["explorer", "a"] is None
+
+
+def test_a_study_without_the_rest_leaves_it_out(runs):
+    found = study(StudyRuns(main=runs.main))
+    assert found.scopes is None
+    assert found.memory is None
+    titles = [table.title for table in study_tables(found)]
+    assert titles[0] == "Findings of the paper"
+    assert not {"Retrieval scopes", "Memory size", "What rankers go by"} & set(titles)
+
+
+def test_every_table_and_figure_is_drawn(runs):
+    pytest.importorskip("matplotlib")
+    found = study(runs)
+    names = [figure.name for figure in study_figures(found)]
+    assert {"modes", "advantage", "effective-producers", "scopes", "memory-sizes"} <= set(names)
+    assert len(set(names)) == len(names)
+    page = study_page(found, read_run_info(runs.main[0]), study_figures(found))
+    assert page.count("<table>") == len(study_tables(found))
+    assert "<script" not in page
+    markdown = study_markdown(found)
+    assert "**Retrieval scopes**" in markdown
+    assert markdown.index("**Findings of the paper**") < markdown.index("**Main table**")
+
+
+def test_runs_that_differ_about_an_arm_do_not_go_together(runs, tmp_path):
+    other = write(
+        tmp_path / "other", {"retrieval": 3}, [{"name": "retrieval", "scope": "same_task"}]
+    )
+    with pytest.raises(InvalidInputError, match="do not go together"):
+        study(runs._replace(modes=[other]))
+
+
+def test_a_study_reads_the_same_twice(runs):
+    assert study(runs) == study(runs)
+    assert Path(runs.main[0].path).is_dir()
