@@ -1,11 +1,14 @@
 """Results of the jobs, on a console."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 
 from collegium.evaluation.analyses.study import Study
 from collegium.evaluation.analyses.tables import study_tables
 from collegium.evaluation.rendering import to_rich
+from collegium.ranking.card import OrderQuality
 from collegium.runtime.jobs.build_memory import MemoryBuilt
 from collegium.runtime.jobs.label_utility import LabelledMemory
 from collegium.runtime.jobs.train_agents import TrainedAgents
@@ -51,22 +54,30 @@ def show_rankers(trained: TrainedRankers, console: Console) -> None:
         f"groups all labels are equal; {counts.left_out:,} with one candidate are left out",
         highlight=False,
     )
-    table = Table(
-        "ranker", "groups", "NDCG", "similarity", "random", "label of the first", "random"
-    )
+    for row in trained.rankers:
+        if row.refused:
+            console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
+    table = Table("order", "NDCG", "label of the first")
+    for name, order in _orders(trained):
+        table.add_row(name, _or_blank(order.ndcg, ".3f"), _or_blank(order.top_label, "+.4f"))
+    console.print(table)
+
+
+def _orders(trained: TrainedRankers) -> Iterator[tuple[str, OrderQuality]]:
+    """Yield each ranker's order over all questions, then what needs no training."""
+    untrained: dict[str, OrderQuality] = {}
     for row in trained.rankers:
         if (measured := row.cross_validated) is None:
-            console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
             continue
-        orders = (measured.ranker, measured.similarity, measured.random)
-        labels = (measured.ranker, measured.random)
-        table.add_row(
-            row.key,
-            f"{measured.groups_relevant:,}",
-            *("" if order.ndcg is None else f"{order.ndcg:.3f}" for order in orders),
-            *("" if order.top_label is None else f"{order.top_label:+.3f}" for order in labels),
-        )
-    console.print(table)
+        yield row.key, measured.ranker
+        which = f"{row.target} labels{', showing nothing last' if row.null_candidate else ''}"
+        untrained[f"similarity: {which}"] = measured.similarity
+        untrained[f"random: {which}"] = measured.random
+    yield from untrained.items()
+
+
+def _or_blank(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def show_study(study: Study, console: Console) -> None:

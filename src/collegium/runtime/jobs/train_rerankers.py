@@ -25,7 +25,7 @@ from collegium.ranking.card import (
 )
 from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.dataset import RankingData
-from collegium.ranking.groups import GroupCounts, TrainingSet
+from collegium.ranking.groups import GroupCounts, Target, TrainingSet
 from collegium.ranking.importance import Importance, Measured, importances
 from collegium.ranking.training import Split, UselessRankerError, split_by_question, train_ranker
 from collegium.ranking.transfer import transfer_table
@@ -54,6 +54,8 @@ class RankerRow(Record):
     key: str
     """Its name."""
     kind: str
+    target: Target
+    null_candidate: bool
     refused: str
     """Why it is of no use; empty for a ranker that was saved."""
     groups: GroupCounts
@@ -179,6 +181,8 @@ def _train(work: _Work, plan: RankerPlan, material: _Material) -> RankerRow:
     return RankerRow(
         key=plan.label,
         kind=plan.ranker.kind,
+        target=plan.target,
+        null_candidate=plan.null_candidate,
         refused=refused,
         groups=material.counts,
         metrics=card and card.metrics,
