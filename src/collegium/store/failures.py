@@ -11,6 +11,8 @@ from collegium.core import (
     CollegiumError,
     ConfigError,
     ConflictError,
+    CorruptDataError,
+    InvalidInputError,
     UnavailableError,
 )
 from collegium.store.settings import DatabaseSettings
@@ -20,6 +22,8 @@ WRONG_VERSION = "CL002"
 _CONFLICTS = (KEY_REUSED, WRONG_VERSION)
 # A connection that fails has a message and no code.
 _NO_DATABASE = re.compile(r'database ".*" does not exist')
+# What the migrations made, and somebody dropped.
+_GONE = re.compile(r'(relation|schema|function) "?collegium\b.* does not exist')
 _TRY_AGAIN = {"40001": "was overtaken by another", "40P01": "and another waited for each other"}
 
 
@@ -58,6 +62,14 @@ def _explain(error: BaseException | None, settings: DatabaseSettings) -> Collegi
         return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
     if state == "3D000" or _NO_DATABASE.search(message):
         return ConfigError(f"{server}: {message}; create it with `createdb`")
+    if state == "42501":
+        return ConfigError(f"{server}: {message}; grant it to the user of DATABASE_URL")
+    if state == "25006":
+        return UnavailableError(f"{server} is read-only ({message}): name the primary server")
+    if _GONE.search(message):
+        return CorruptDataError(f"{server}: {message}; restore a backup")
+    if isinstance(error, psycopg.DataError):
+        return InvalidInputError(f"{server}: {message}")
     if _is_gone(error, state):
         return UnavailableError(f"{server} cannot be reached: {message}. {_remedy(settings)}")
     return None

@@ -6,69 +6,14 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from signed_ledgers import ALL, FRAME, REHASH, SIGNED, named, new
 
 from collegium.core import ConfigError, CorruptDataError
-from collegium.store.ledger import NewEvent, checkpoints
+from collegium.store.ledger import checkpoints
 from collegium.store.ledger.checkpoints import Checkpointer
 from collegium.store.ledger.findings import FindingKind as Kind
 from collegium.store.ledger.postgres import PostgresLedger
 from collegium.store.ledger.verification import Verifier
-
-AT = datetime(2026, 1, 2, tzinfo=UTC)
-STREAMS = 3
-SIGNED = 24
-ALL = 30
-FRAME = (
-    "collegium.ledger_frame(e.position, e.version, e.id, e.observed_at, e.recorded_at, "
-    "e.schema_version, e.stream, e.type, e.idempotency_key, e.payload, e.commitments)"
-)
-# What an intruder would do who knows the code but not the key.
-REHASH = f"""
-do $$
-declare e collegium.events; before bytea; name text;
-begin
-    for name in select distinct stream from collegium.events loop
-        before := decode(repeat('00', 32), 'hex');
-        for e in select * from collegium.events where stream = name order by version loop
-            before := sha256(before || {FRAME});
-            update collegium.events set hash = before where position = e.position;
-        end loop;
-    end loop;
-    update collegium.ledger set position = (select max(position) from collegium.events);
-end $$
-"""
-
-
-def new(number, **more):
-    given = {"type": "t", "payload": {"n": number}, "observed_at": AT} | more
-    return NewEvent(stream=f"s{number % STREAMS}", idempotency_key=str(number), **given)
-
-
-@pytest.fixture
-def ledger(database):
-    """30 events on three streams; checkpoints at 12 and 24."""
-    ledger = PostgresLedger(database)
-    ledger.append_batch([new(i) for i in range(1, 13)])
-    Checkpointer(database).run()
-    ledger.append_batch([new(i) for i in range(13, SIGNED + 1)])
-    Checkpointer(database).run()
-    ledger.append_batch([new(i) for i in range(SIGNED + 1, ALL + 1)])
-    return ledger
-
-
-@pytest.fixture
-def tamper(database):
-    def run(*statements):
-        with database.transaction() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-        return Verifier(database).run()
-
-    return run
-
-
-def named(verification):
-    return [(f.kind, f.position) for f in verification.findings]
 
 
 def test_an_untouched_ledger_is_vouched_for_up_to_its_checkpoint(ledger, database):
@@ -267,7 +212,8 @@ def test_without_the_key_nothing_is_vouched_for(ledger, database):
     (keys / "ledger.key").rename(keys / "elsewhere")
     verification = Verifier(database).run()
     assert verification.vouched_to is None
-    assert "2 checkpoints cannot be checked" in verification.notes[0]
+    assert [f.kind for f in verification.findings] == [Kind.CHECKPOINT]
+    assert "2 checkpoints cannot be checked" in verification.findings[0].detail
     (keys / "elsewhere").rename(keys / "ledger.key")
     (keys / "ledger.key").chmod(0o644)
     with pytest.raises(ConfigError, match="chmod 600"):

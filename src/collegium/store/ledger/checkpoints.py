@@ -5,13 +5,14 @@ A checkpoint's document is canonical JSON: its number (from 1), the position it 
 document, the ledger's id, the time, and the name of the key. So the newest document covers all
 heads through its chain, and writing one costs only what is new.
 
-Before anything is signed, the events since the last checkpoint are verified, and the anchor beside
-the key must be in the database: what was tampered with is never signed.
+Before anything is signed, the events since the last checkpoint are verified, the key must have
+signed that one, and the anchor beside the key must be in the database.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,13 +28,15 @@ from collegium.core import (
 from collegium.store import schema
 from collegium.store.database import Database
 from collegium.store.ledger.canonical import time_text
-from collegium.store.ledger.scan import END, Head, Scan, rows_after
-from collegium.store.ledger.signing import KeyFolder, Signed, fingerprint, sign
+from collegium.store.ledger.scan import END, Head, Scan, rows_between
+from collegium.store.ledger.signing import KeyFolder, Signed, fingerprint, is_signed, sign
 
 FORM = "collegium.checkpoint/1"
 MAX_EVENTS = 100_000
 """Events that one checkpoint adds at most; of more, several are made."""
 _LOCK = 0x6C656467
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+"""What reading a document raises that is none of a checkpoint."""
 
 
 class Checkpoint(NamedTuple):
@@ -49,7 +52,7 @@ class Checkpoint(NamedTuple):
 
     @classmethod
     def read(cls, signed: Signed) -> "Checkpoint":
-        """Return the checkpoint of a document; raises ValueError or KeyError if it is none."""
+        """Return the checkpoint of a document; raises an error of `_UNREADABLE` if it is none."""
         data = json.loads(signed.document)
         if data["form"] != FORM:
             raise ValueError(f"unknown form {data['form']!r}")
@@ -98,24 +101,34 @@ class Checkpointer:
         with self._database.transaction() as connection:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             last = last_checkpoint(connection)
+            self._check_last(last)
             self._check_anchor(connection)
             position = connection.scalar(sa.select(schema.ledger.c.position)) or 0
             done = last.position if last else 0
-            if position == done:
-                return last and CheckpointInfo(number=last.number, position=done, signed_now=False)
+            signed_now = position != done
             until = min(position, done + MAX_EVENTS)
-            made = self._sign(connection, last, until)
+            made = self._sign(connection, last, until) if signed_now else last
+        if made is None:
+            return None
+        # Also if it is not new: the process that signed it may have been killed here.
         self._keys.set_anchor(made.signed, made.number)
-        return CheckpointInfo(number=made.number, position=made.position, signed_now=True)
+        return CheckpointInfo(number=made.number, position=made.position, signed_now=signed_now)
+
+    def _check_last(self, last: Checkpoint | None) -> None:
+        if last is not None and not is_signed(self._keys.key(), last.signed):
+            raise CorruptDataError(
+                f"checkpoint {last.number} is not signed with the key in {self._keys.key_file}: "
+                "nothing is signed; see `collegium db verify`"
+            )
 
     def _check_anchor(self, connection: sa.Connection) -> None:
-        anchor = self._keys.anchor()
+        anchor = read_anchor(self._keys)
         if anchor is None:
             return
-        number = Checkpoint.read(anchor).number
+        number = anchor.number
         column = schema.checkpoints.c
         kept = connection.scalar(sa.select(column.document).where(column.number == number))
-        if kept != anchor.document:
+        if kept != anchor.signed.document:
             raise CorruptDataError(
                 f"the database does not hold checkpoint {number}, which is kept in "
                 f"{self._keys.anchor_file}: nothing is signed; see `collegium db verify`"
@@ -125,8 +138,9 @@ class Checkpointer:
         done = last.position if last else 0
         before = _heads_before(connection, done, until)
         scan = Scan(done, before)
-        scan.feed(rows_after(connection, done, until), END)
-        if scan.position != until or scan.gaps or scan.suspects:
+        with closing(rows_between(connection, done, until)) as rows:
+            scan.feed(rows, END)
+        if scan.position != until or not scan.is_sound:
             raise CorruptDataError(
                 f"events {done + 1} … {until} do not verify: nothing is signed; see "
                 "`collegium db verify`"
@@ -148,6 +162,19 @@ class Checkpointer:
         return made
 
 
+def read_anchor(keys: KeyFolder) -> Checkpoint | None:
+    """Return the checkpoint that is kept beside the key, None before the first.
+
+    Raises:
+        CorruptDataError: It is damaged.
+    """
+    kept = keys.anchor()
+    try:
+        return None if kept is None else Checkpoint.read(kept)
+    except _UNREADABLE as error:
+        raise CorruptDataError(f"{keys.anchor_file} holds no checkpoint: {error!r}") from None
+
+
 def checkpoints(connection: sa.Connection) -> Iterator[Mapping[str, Any]]:
     """Yield all rows of checkpoints by number, unchecked."""
     query = sa.select(schema.checkpoints).order_by(schema.checkpoints.c.number)
@@ -166,7 +193,7 @@ def last_checkpoint(connection: sa.Connection) -> Checkpoint | None:
         return None
     try:
         return Checkpoint.read(signed_of(row._mapping))  # type: ignore[arg-type]
-    except (ValueError, KeyError, TypeError) as error:
+    except _UNREADABLE as error:
         raise CorruptDataError(
             f"checkpoint {row.number} cannot be read ({error}); see `collegium db verify`"
         ) from None

@@ -26,12 +26,19 @@ def recorded_erasures(connection: sa.Connection) -> Erasures:
         columns.stream == ERASURES, columns.type == TEXTS_ERASED
     )
     found: dict[int, frozenset[str]] = {}
-    for text in connection.scalars(query):
-        payload = json.loads(text)
-        position = payload["position"]
-        found[position] = found.get(position, frozenset()) | set(payload["fields"])
+    for position, fields in map(_read, connection.scalars(query)):
+        found[position] = found.get(position, frozenset()) | fields
     ledger: UUID = connection.execute(sa.select(schema.ledger.c.id)).scalar_one()
     return Erasures(ledger, found)
+
+
+def _read(payload: str) -> tuple[int, frozenset[str]]:
+    """Return position and fields of an erasure; of one that was altered, no fields."""
+    try:
+        erasure = json.loads(payload)
+        return int(erasure["position"]), frozenset(erasure["fields"])
+    except (ValueError, KeyError, TypeError):
+        return 0, frozenset()
 
 
 def erase_again(ledger: PostgresLedger, erasures: Erasures) -> int:

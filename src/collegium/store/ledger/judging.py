@@ -2,6 +2,7 @@
 
 An event is judged by its predecessor as stored, wherever that lies by now: where the hash fits,
 only its neighbours were touched. If it fits at another place, the event was moved; else altered.
+Looking for that place is given up after so many tries; what is left then is called altered.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from collegium.store.ledger.scan import ZERO, Scan, Suspect
 
 _MAX_PLACES = 200
 """Places tried for an event that may have been moved."""
+_MAX_TRIES = 500_000
+"""Hashes computed to find out where events were moved from, in all."""
 
 
 class _Previous(NamedTuple):
@@ -41,6 +44,11 @@ class Judge:
         self._connection = connection
         self._scan = scan
         self._true: dict[tuple[str, int], bytes] = {}
+        self._stored: dict[tuple[str, int], _Previous | None] = {}
+        self._hashes: dict[str, list[bytes]] = {}
+        for suspect in scan.suspects:
+            self._hashes.setdefault(suspect.stream, []).append(suspect.hash)
+        self._tries = _MAX_TRIES
 
     def findings(self) -> Iterator[Finding]:
         """Yield a finding for each event that is missing or not as appended."""
@@ -60,6 +68,8 @@ class Judge:
             if previous is not None and (stream, version) not in named:
                 yield _altered(stream, version, previous.position)
         yield from (_missing(*gap) for gap in self._scan.gaps)
+        yield from map(_stray, self._scan.strays)
+        yield from map(_broken, self._scan.broken)
 
     def _follows(self, suspect: Suspect, previous: bytes) -> bool:
         """Return whether the event's bytes have its hash; if just the hash before is wrong, too."""
@@ -75,8 +85,12 @@ class Judge:
 
         Then it is as it was, and whatever stands before it now is not.
         """
-        others = (s.hash for s in self._scan.suspects if s.stream == suspect.stream)
-        return any(suspect.hash_after(hash_) == suspect.hash for hash_ in others)
+        return any(self._fits(suspect, hash_) for hash_ in self._hashes[suspect.stream])
+
+    def _fits(self, suspect: Suspect, previous: bytes, position: int = 0, version: int = 0) -> bool:
+        """Return whether its hash is right after `previous`; False when there are no tries left."""
+        self._tries -= 1
+        return self._tries > 0 and suspect.hash_after(previous, position, version) == suspect.hash
 
     def _of_wrong(self, wrong: Sequence[Suspect]) -> Iterator[Finding]:
         places = [_Place(s.position, s.stream, s.version, s.hash) for s in wrong]
@@ -92,28 +106,36 @@ class Judge:
 
     def _proper_place(self, suspect: Suspect, places: Sequence[_Place]) -> _Place | None:
         """Return the place at which the event would have its hash, if it is one of `places`."""
-        near = [place for place in places if place.stream == suspect.stream]
-        before = {place.hash for place in near}
+        before = {place.hash for place in places if place.stream == suspect.stream}
         for place in places:
-            for version in {suspect.version, place.version if place in near else suspect.version}:
+            at = place.version if place.stream == suspect.stream else 0
+            for version in {suspect.version, at or suspect.version}:
                 if (place.position, version) == (suspect.position, suspect.version):
                     continue
                 previous = self._previous(suspect.stream, version)
-                for hash_ in before | ({previous.hash} if previous else set()):
-                    if suspect.hash_after(hash_, place.position, version) == suspect.hash:
-                        return place
+                hashes = before | ({previous.hash} if previous else set())
+                if any(self._fits(suspect, hash_, place.position, version) for hash_ in hashes):
+                    return place
+            if self._tries <= 0:
+                break
         return None
 
     def _previous(self, stream: str, version: int) -> _Previous | None:
         """Return what is stored before `version` of the stream, None if nothing is."""
         if version == 1:
             return _Previous(0, ZERO)
+        if (stream, version) not in self._stored:
+            self._stored[stream, version] = self._look_up(stream, version - 1)
+        return self._stored[stream, version]
+
+    def _look_up(self, stream: str, version: int) -> _Previous | None:
         columns = schema.events.c
         query = sa.select(columns.position, columns.hash).where(
-            columns.stream == stream, columns.version == version - 1
+            columns.stream == stream, columns.version == version
         )
         row = self._connection.execute(query).first()
-        return None if row is None else _Previous(row.position, bytes(row.hash))
+        # What was emptied follows from nothing, and nothing from it.
+        return None if row is None else _Previous(row.position or 0, bytes(row.hash or b""))
 
 
 def _altered(stream: str, version: int, position: int) -> Finding:
@@ -145,6 +167,24 @@ def _bereft(suspect: Suspect) -> Finding:
         position=suspect.position,
         stream=suspect.stream,
         version=suspect.version - 1,
+    )
+
+
+def _stray(position: int) -> Finding:
+    where = "where another one stands" if position > 0 else "below the first one"
+    return Finding(
+        kind=FindingKind.ALTERED,
+        detail=f"an event was put at position {position}, {where}",
+        position=position,
+    )
+
+
+def _broken(position: int) -> Finding:
+    which = f"event {position}" if position else "an event without a position"
+    return Finding(
+        kind=FindingKind.ALTERED,
+        detail=f"{which} is not what was appended: a column is empty, or of another size",
+        position=position,
     )
 
 

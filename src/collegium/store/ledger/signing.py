@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,11 @@ class KeyFolder:
         """Whether the key is there."""
         return self.key_file.exists()
 
+    @property
+    def has_anchor(self) -> bool:
+        """Whether an anchor is there."""
+        return self.anchor_file.exists()
+
     def key(self, *, create: bool = False) -> Ed25519PrivateKey:
         """Return the key; made (Ed25519, mode 0600) if it is not there and `create` says so.
 
@@ -74,12 +80,15 @@ class KeyFolder:
         Raises:
             CorruptDataError: The file is damaged.
         """
-        if not self.anchor_file.exists():
+        if not self.has_anchor:
             return None
         try:
             return Signed.model_validate_json(self.anchor_file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise CorruptDataError(f"{self.anchor_file} is damaged: {error}") from None
+        except ValueError:
+            raise CorruptDataError(
+                f"{self.anchor_file} is damaged: restore it from its backup, or move it away and "
+                "keep the newest one that the database has: `collegium db checkpoint`"
+            ) from None
 
     def set_anchor(self, signed: Signed, number: int) -> None:
         """Keep checkpoint `number` as the anchor, unless a newer one is kept already."""
@@ -107,7 +116,7 @@ class KeyFolder:
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _write(self.key_file, pem, os.O_EXCL)
+            self._put_key(pem)
         except FileExistsError:
             return  # another process was faster, and its key is the key
         except OSError as error:
@@ -116,13 +125,26 @@ class KeyFolder:
                 "COLLEGIUM_KEYS to a folder of your own"
             ) from None
 
+    def _put_key(self, pem: bytes) -> None:
+        """Make the key appear whole, and never in the place of another."""
+        raw = self.key_file.with_name(f".{self.key_file.name}.{uuid.uuid4().hex}")
+        try:
+            _write(raw, pem, os.O_EXCL)
+            os.link(raw, self.key_file)
+        finally:
+            raw.unlink(missing_ok=True)
+
     def _load(self) -> Ed25519PrivateKey:
         try:
             key = serialization.load_pem_private_key(self.key_file.read_bytes(), None)
         except ValueError as error:
-            raise CorruptDataError(f"{self.key_file} holds no key: {error}") from None
+            raise CorruptDataError(
+                f"{self.key_file} holds no key ({error}): restore it from its backup"
+            ) from None
         if not isinstance(key, Ed25519PrivateKey):
-            raise CorruptDataError(f"{self.key_file} holds no Ed25519 key")
+            raise CorruptDataError(
+                f"{self.key_file} holds no Ed25519 key: restore it from its backup"
+            )
         return key
 
     @contextmanager

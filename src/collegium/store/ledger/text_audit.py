@@ -18,8 +18,9 @@ _Texts = dict[str, tuple[bytes | None, str | None]]
 def audit_texts(connection: sa.Connection) -> Iterator[Finding]:
     """Yield a finding for each text that is altered, missing, unerased, or of no event."""
     erased = recorded_erasures(connection).fields
+    yield from _of_no_event(connection)
     for event, texts in _events(connection):
-        committed: Mapping[str, str] = json.loads(event.commitments)
+        committed = _committed(event.commitments)
         gone = erased.get(event.position, frozenset())
         for field in sorted(committed.keys() | texts.keys()):
             wrong = _wrong(committed.get(field), texts.get(field), erased=field in gone)
@@ -33,6 +34,27 @@ def audit_texts(connection: sa.Connection) -> Iterator[Finding]:
                 )
 
 
+def _of_no_event(connection: sa.Connection) -> Iterator[Finding]:
+    events, texts = schema.events.c, schema.texts.c
+    owned = sa.exists().where(events.position == texts.position)
+    query = sa.select(texts.position, texts.field).where(~owned).order_by(texts.position)
+    for row in connection.execute(query):
+        yield Finding(
+            kind=FindingKind.TEXT,
+            detail=f"text {row.field!r} is of no event: there is none at {row.position}",
+            position=row.position,
+        )
+
+
+def _committed(text: str) -> Mapping[str, str]:
+    """Return an event's commitments; none where they were altered to something else."""
+    try:
+        committed = json.loads(text)
+    except ValueError:
+        return {}
+    return committed if isinstance(committed, dict) else {}
+
+
 def _wrong(
     committed: str | None, text: tuple[bytes | None, str | None] | None, *, erased: bool
 ) -> str:
@@ -41,8 +63,10 @@ def _wrong(
     if text is None:
         return "is missing with its row"
     salt, words = text
-    if salt is None or words is None:
+    if salt is None and words is None:
         return "" if erased else "is gone, but no erasure is recorded"
+    if salt is None or words is None:
+        return "is there in part"
     if erased:
         return "is there again, although it was erased: erase it again"
     return "" if commitment(bytes(salt), words) == committed else "was altered"

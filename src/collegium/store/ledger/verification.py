@@ -7,17 +7,18 @@ written it differently.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import sqlalchemy as sa
 
-from collegium.core import Clock, SystemClock
+from collegium.core import Clock, CorruptDataError, SystemClock
 from collegium.store import schema
 from collegium.store.database import Database
 from collegium.store.ledger.chain_of_checkpoints import CheckedCheckpoints
 from collegium.store.ledger.checkpoints import Checkpoint
 from collegium.store.ledger.findings import MAX_FINDINGS, Finding, FindingKind, Verification
 from collegium.store.ledger.judging import Judge
-from collegium.store.ledger.scan import END, Head, Scan, rows_after
+from collegium.store.ledger.scan import END, Head, Scan, all_rows
 from collegium.store.ledger.signing import KeyFolder
 from collegium.store.ledger.text_audit import audit_texts
 
@@ -37,6 +38,7 @@ class Verifier:
         Raises:
             UnavailableError: The database does not answer.
             ConfigError: The key may be read by others.
+            CorruptDataError: The key is damaged, or tables are not as they were made.
         """
         started = self._clock.monotonic()
         with self._database.connection() as connection:
@@ -53,7 +55,12 @@ class _Pass:
         self._scan = Scan()
         self._matched: Checkpoint | None = None
         self._unmatched = 0
-        head = connection.execute(sa.select(schema.ledger.c.id, schema.ledger.c.position)).one()
+        head = connection.execute(sa.select(schema.ledger.c.id, schema.ledger.c.position)).first()
+        if head is None:
+            raise CorruptDataError(
+                "the row that says where the ledger stands is gone: nothing can be vouched for; "
+                "restore a backup"
+            )
         self._ledger, self._head = head.id, head.position
         self._checkpoints = CheckedCheckpoints(connection, keys, self._ledger)
 
@@ -65,7 +72,13 @@ class _Pass:
         self._findings += audit_texts(self._connection)
 
     def _scan_all(self) -> None:
-        rows = rows_after(self._connection, 0)
+        with closing(all_rows(self._connection)) as rows:
+            signed = self._scan_to_each_checkpoint(rows)
+        if self._scan.position < self._head and signed <= self._scan.position:
+            self._findings.append(self._behind_head())
+
+    def _scan_to_each_checkpoint(self, rows: Iterator[memoryview]) -> int:
+        """Scan, comparing at each checkpoint; return the position of the last one reached."""
         signed = 0
         for checkpoint in self._checkpoints.valid:
             reached = self._scan.feed(rows, checkpoint.position)
@@ -75,16 +88,14 @@ class _Pass:
             self._findings += (f for f in differing if f.stream not in known)
             if not reached:
                 self._findings.append(self._cut_off(checkpoint))
-                break
+                return signed
             if differing:
                 self._unmatched = checkpoint.position
             else:
                 self._matched = checkpoint
             signed = checkpoint.position
-        else:
-            self._scan.feed(rows, END)
-        if self._scan.position < self._head and signed <= self._scan.position:
-            self._findings.append(self._behind_head())
+        self._scan.feed(rows, END)
+        return signed
 
     def _differing(self, checkpoint: Checkpoint) -> Iterator[Finding]:
         """Yield a finding for each stream that is not where the checkpoint says."""
@@ -138,7 +149,6 @@ class _Pass:
     def report(self, seconds: float) -> Verification:
         first, last = self._vouched()
         newest = self._checkpoints.newest
-        overflow = max(0, self._scan.suspected - len(self._scan.suspects))
         return Verification(
             ledger=str(self._ledger),
             events=self._scan.counted,
@@ -147,7 +157,7 @@ class _Pass:
             vouched_from=first,
             vouched_to=last,
             findings=tuple(self._findings[:MAX_FINDINGS]),
-            found=len(self._findings) + overflow,
+            found=len(self._findings) + self._scan.dropped,
             notes=tuple(self._notes(last)),
             seconds=round(seconds, 3),
         )
@@ -159,12 +169,10 @@ class _Pass:
         head that was signed; so each is what was signed. A checkpoint names the streams that moved
         since the one before, so what one that does not hold covers stays in doubt.
         """
-        if self._matched is None or self._scan.suspected > len(self._scan.suspects):
+        if self._matched is None or self._scan.dropped:
             return None, None
         last = self._matched.position
-        doubts = [suspect.position for suspect in self._scan.suspects]
-        doubts += [end for _, end in self._scan.gaps]
-        doubts.append(self._unmatched)
+        doubts = (self._unmatched, *self._scan.doubts)
         first = max((doubt for doubt in doubts if doubt <= last), default=0) + 1
         return (first, last) if first <= last else (None, None)
 
