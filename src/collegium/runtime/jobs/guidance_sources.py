@@ -33,6 +33,7 @@ from collegium.experience.sources import OwnTaskSource, RandomSource
 from collegium.experience.subsets import failed_chunks, index_of, subset_of
 from collegium.ranking.card import RankingModel, load_model
 from collegium.ranking.cascade import RerankingSource
+from collegium.ranking.personal import clone_group
 from collegium.runtime.jobs.configs import EvaluateAgentsConfig
 from collegium.runtime.jobs.games import local_folder
 from collegium.runtime.jobs.memory import built_memory, store_growth
@@ -125,6 +126,7 @@ class GuidanceSources:
             self._models[arm.mode],
             self.snapshot.embedder,
             self._config.candidates,
+            {agent.id: clone_group(agent) for agent in self._config.agents},
         )
 
     @cached_property
