@@ -1,22 +1,18 @@
 """The findings' verdicts follow the intervals, and a study reads run directories."""
 
-from pathlib import Path
-
 import pytest
-from synthetic_runs import START, SyntheticConfig, synthetic_episode
+from synthetic_studies import study_runs, write_evaluation
 
-from collegium.core import FixedClock, GuidanceRef, InvalidInputError
+from collegium.core import CorruptDataError, InvalidInputError
 from collegium.evaluation.analyses.checking import POINTS, Claim, directed
 from collegium.evaluation.analyses.figures import study_figures
 from collegium.evaluation.analyses.page import study_markdown, study_page
-from collegium.evaluation.analyses.study import StudyRuns, study
+from collegium.evaluation.analyses.study import STUDY, StudyRuns, read_study, study
 from collegium.evaluation.analyses.tables import study_tables
 from collegium.evaluation.records import Estimate
 from collegium.evaluation.report.run_info import read_run_info
-from collegium.store import RunDirectory
 
 CLAIM = Claim("§0", "it rises", "+1")
-AGENTS = {"a": 0.2, "b": 0.6}
 
 
 @pytest.mark.parametrize(
@@ -39,68 +35,9 @@ def test_a_direction_is_confirmed_by_its_whole_interval(ends, verdict):
         assert directed(CLAIM, found.estimate, falling).verdict == "confirmed"
 
 
-def note(name, **changes):
-    same = {"mode": name, "scope": "full", "fraction": 1.0, "folder": None, "model_id": None}
-    return {"key": name, **same, **changes}
-
-
-def shown(producer):
-    return GuidanceRef(chunk_id="c", producer=producer, rank=1, retrieval_score=0.1, text="t")
-
-
-def write(path, solved, notes, *, tasks=60, producers=("explorer", "a"), offsets=(0,)):
-    """Write a run in which each arm solves the first `solved` tasks."""
-    config = SyntheticConfig()
-    run = RunDirectory(str(path), FixedClock(START)).open(config)
-    agents = "".join(
-        f"- {{id: {a}, model: m, benchmarks: {{all: {s}}}}}\n" for a, s in AGENTS.items()
-    )
-    run.write_text("config.yaml", f"pipeline: synthetic\nstep_limit: 30\nagents:\n{agents}")
-    for arm, count in solved.items():
-        for offset in offsets:
-            episodes = [
-                synthetic_episode(
-                    task=f"t{n:03d}",
-                    arm=arm,
-                    agent="ab"[(n + offset) % 2],
-                    success=n < count,
-                    steps=5 if n < count else 30,
-                    offset=offset,
-                    guidance=None if arm == "no_retrieval" else shown(producers[n % 3 == 0]),
-                )
-                for n in range(tasks)
-            ]
-            run.append("episodes", [episode.model_dump(mode="json") for episode in episodes])
-    run.append("arms", [note(**each) if isinstance(each, dict) else note(each) for each in notes])
-    chunks = ({"explorer": 90}, {"explorer": 90, "a": 5, "b": 5})
-    rows = [
-        {"key": f"D_{p}", "partition": p, "trajectories": 9, "chunks_by_producer": counts}
-        for p, counts in enumerate(chunks)
-    ]
-    run.append("growth", rows)
-    run.finish()
-    return run
-
-
 @pytest.fixture
 def runs(tmp_path):
-    model = {"name": "svmrank", "folder": "models/svmrank", "model_id": "m"}
-    main = {"no_retrieval": 10, "retrieval": 30, "svmrank": 50}
-    scopes = {"full": 30, "same_task": 30, "cross_task": 11}
-    sizes = {"memory_10": 10, "memory_50": 20, "memory_100": 30}
-    return StudyRuns(
-        main=[write(tmp_path / "main", main, ["no_retrieval", "retrieval", model])],
-        modes=[write(tmp_path / "modes", {"oracle": 59}, ["oracle"])],
-        scopes=[write(tmp_path / "scopes", scopes, list(scopes))],
-        memory_sizes=[
-            write(
-                tmp_path / "sizes",
-                sizes,
-                [{"name": name, "fraction": int(name[7:]) / 100} for name in sizes],
-                offsets=(0, 1),
-            )
-        ],
-    )
+    return study_runs(tmp_path)
 
 
 def test_a_study_says_what_is_confirmed(runs):
@@ -150,13 +87,17 @@ def test_every_table_and_figure_is_drawn(runs):
 
 
 def test_runs_that_differ_about_an_arm_do_not_go_together(runs, tmp_path):
-    other = write(
+    other = write_evaluation(
         tmp_path / "other", {"retrieval": 3}, [{"name": "retrieval", "scope": "same_task"}]
     )
     with pytest.raises(InvalidInputError, match="do not go together"):
         study(runs._replace(modes=[other]))
 
 
-def test_a_study_reads_the_same_twice(runs):
-    assert study(runs) == study(runs)
-    assert Path(runs.main[0].path).is_dir()
+def test_a_stored_study_reads_back(runs):
+    run, found = runs.main[0], study(runs)
+    run.write_text(STUDY, found.model_dump_json())
+    assert read_study(run) == found == study(runs)
+    run.write_text(STUDY, "{}")
+    with pytest.raises(CorruptDataError, match="analyse the runs again"):
+        read_study(run)

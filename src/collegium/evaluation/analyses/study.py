@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import yaml
+from pydantic import ValidationError
 
-from collegium.core import Agent, InvalidInputError, Record
+from collegium.core import Agent, CorruptDataError, InvalidInputError, Record
 from collegium.evaluation.analyses.advantage import Advantage, advantage
 from collegium.evaluation.analyses.checking import Finding
 from collegium.evaluation.analyses.findings import Material, check_findings
@@ -25,6 +26,8 @@ from collegium.ranking.importance import Importance
 from collegium.store import RunDirectory
 from collegium.store.records import read_records
 
+STUDY = "study.json"
+"""File of a run directory of `analyse_evaluations`."""
 IMPORTANCES = "importances"
 """Table of a run of `train_rerankers` with one `Importance` a ranker and feature."""
 
@@ -128,6 +131,21 @@ def study(runs: StudyRuns, *, seed: int = 0) -> Study:
         importances=tuple(_category_shares(importances)),
         findings=check_findings(material),
     )
+
+
+def read_study(run: RunDirectory) -> Study:
+    """Return what `analyse_evaluations` left in `run`.
+
+    Raises:
+        NotFoundError: It left nothing there.
+        CorruptDataError: The file is not of this version.
+    """
+    try:
+        return Study.model_validate_json(run.read_text(STUDY))
+    except ValidationError as error:
+        raise CorruptDataError(
+            f"{run.path}/{STUDY} is no study of this version ({error}): analyse the runs again"
+        ) from None
 
 
 def _common_notes(runs: Iterable[RunDirectory]) -> dict[str, ArmNote]:

@@ -12,13 +12,11 @@ from pydantic import Field
 from collegium.core import Record
 from collegium.evaluation.analyses.figures import study_figures
 from collegium.evaluation.analyses.page import study_markdown, study_page
-from collegium.evaluation.analyses.study import Study, StudyRuns, study
+from collegium.evaluation.analyses.study import STUDY, Study, StudyRuns, study
 from collegium.evaluation.report.run_info import read_run_info
 from collegium.runtime.jobs.configs import JobConfig
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.store import RunDirectory
-
-STUDY = "study.json"
 
 
 class AnalyseEvaluationsConfig(JobConfig):
