@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from collegium.core import CorruptDataError, InvalidInputError, NotFoundError, Record, content_id
+from collegium.ranking.extras import require_ranking
 from collegium.ranking.protocol import Ranker
 from collegium.ranking.resources import FeatureResources, load_resources, save_resources
 from collegium.ranking.schema import FeatureSchema
@@ -177,11 +178,13 @@ def load_model(folder: Path) -> RankingModel:
     """Return the model in `folder`.
 
     Raises:
+        MissingDependencyError: The extra `ranking` is not installed.
         NotFoundError: There is no card, or a file that it names is missing.
         CorruptDataError: A file is not the one the card names, or the schema hash is another.
     """
     from collegium.ranking.kinds import load_ranker
 
+    require_ranking()
     card = read_card(folder)
     _check_files(folder, card)
     resources = load_resources(folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 from collegium.core import Agent, Chunk, InvalidInputError
 from collegium.embedding import Embedder
 from collegium.experience.labels import UtilityLabel
+from collegium.ranking.extras import require_ranking
 from collegium.ranking.features import FeatureExtractor
 from collegium.ranking.groups import (
     GroupCounts,
@@ -47,9 +48,11 @@ class RankingData:
             benchmarks: TSV table of producers that are no agents here; see `benchmark_table`.
 
         Raises:
+            MissingDependencyError: The extra `ranking` is not installed.
             InvalidInputError: There are no labels, they have several embedders or grammars, or
                 they were made with another embedder.
         """
+        require_ranking()
         self.labels = list(labels)
         known = list(chunks)
         grammar = self._check_one_origin(embedder)

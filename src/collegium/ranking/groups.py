@@ -48,6 +48,9 @@ class GroupCounts(Record):
     """What the labels consist of."""
 
     labels: int
+    """All there are."""
+    without_control: int
+    """Labels left out because a control is wanted and the machinery ended it."""
     groups: int
     """With at least two candidates, showing nothing included where that is one."""
     left_out: int
@@ -122,15 +125,17 @@ def collect_groups(
 
     Raises:
         InvalidInputError: There are no labels, no group with two candidates, no group whose labels
-            differ, or a label that the target needs is missing.
+            differ, or no label against a control though the target needs one.
     """
-    known = sorted(labels, key=lambda label: (label.group, label.rank))
+    given = sorted(labels, key=lambda label: (label.group, label.rank))
+    known = [label for label in given if target == "paper" or label.utility is not None]
     every = [_group(list(rows), target) for _, rows in groupby(known, lambda row: row.group)]
     groups = [group for group in every if len(group.labels) + null > 1]
     values = [label for group in groups for label in group.labels]
     different = [g for g in groups if g.differs or (null and set(g.labels) != {0.0})]
     counts = GroupCounts(
-        labels=len(known),
+        labels=len(given),
+        without_control=len(given) - len(known),
         groups=len(groups),
         left_out=len(every) - len(groups),
         all_equal=len(groups) - len(different),
@@ -187,26 +192,20 @@ def _group(rows: Sequence[UtilityLabel], target: Target) -> LabelledGroup:
             Guidance(chunk=row.as_chunk(), rank=row.rank, retrieval_score=row.retrieval_score)
             for row in rows
         ),
-        labels=tuple(_target(row, target) for row in rows),
+        labels=tuple((row.label if target == "paper" else row.utility) or 0.0 for row in rows),
         scores=tuple(row.score_future for row in rows),
         repeats=tuple(row.repeats for row in rows),
     )
 
 
-def _target(row: UtilityLabel, target: Target) -> float:
-    if target == "paper":
-        return row.label
-    if row.utility is None:
-        raise InvalidInputError(
-            f"label {row.key} has no control to be compared with: label with `branching.control: "
-            "true`, or train on `target: paper`"
-        )
-    return row.utility
-
-
 def _check(counts: GroupCounts) -> None:
     if not counts.labels:
         raise InvalidInputError("there are no labels: run pipelines/label_utility.py first")
+    if counts.without_control == counts.labels:
+        raise InvalidInputError(
+            "no label has a control to be compared with: label with `branching.control: true`, or "
+            "train on `target: paper`"
+        )
     if not counts.groups:
         raise InvalidInputError(
             f"none of {counts.left_out} groups has two candidates to compare: label more ranks, or "

@@ -11,7 +11,7 @@ The columns of an id count as one feature: they are shuffled together and their 
 """
 
 import warnings
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _EXPLAINED = 100
 class Importance(Record):
     """How much one ranker goes by one feature."""
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     key: str
     ranker: str
     feature: str

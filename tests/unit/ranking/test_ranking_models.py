@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from synthetic_labels import AGENTS, RANKS, label, material, ranking_data, trajectory
 
-from collegium.core import CorruptDataError, InvalidInputError, NotFoundError
+from collegium.core import (
+    CorruptDataError,
+    InvalidInputError,
+    MissingDependencyError,
+    NotFoundError,
+)
 from collegium.experience import chunk_trajectory
 from collegium.ranking.card import (
     GateVerdict,
@@ -272,8 +277,18 @@ def test_with_the_null_candidate_one_candidate_is_enough():
 
 
 def test_paired_labels_need_controls():
-    with pytest.raises(InvalidInputError, match="no control"):
-        collect_groups(rows([0.0, 1.0], utility=None), "paired", null=False)
+    lost = rows([0.0, 1.0], utility=None)
+    with pytest.raises(InvalidInputError, match="control"):
+        collect_groups(lost, "paired", null=False)
+    groups, counts = collect_groups([*lost, *rows([0.0, 1.0], question=1)], "paired", null=False)
+    assert (len(groups), counts.labels, counts.without_control) == (1, 4, 2)
+    assert len(collect_groups(lost, "paper", null=False)[0]) == 1
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr("collegium.ranking.extras.find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"collegium\[ranking\]"):
+        load_model(tmp_path)
 
 
 @pytest.mark.parametrize(
