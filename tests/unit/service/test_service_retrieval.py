@@ -11,7 +11,9 @@ from collegium.embedding import HashConfig
 from collegium.experience import MemoryConfig
 from collegium.service.retrieval import ExplorationConfig, RetrievalSettings
 from collegium.service.retrieval.library import Progress
+from collegium.service.retrieval.producers import ProducerModel
 from collegium.store.ledger.postgres import PostgresLedger
+from collegium.store.ledger.read_models import Projector
 
 BASE = "/v1/namespaces/demo"
 
@@ -236,9 +238,13 @@ def test_outcomes_and_producers(retrieval, key, database):
     listed = retrieval.call("GET", f"{BASE}/producers", key).json()
     first, second = listed["producers"]
     assert (first["producer"], first["trajectories"], first["outcomes"]) == ("agent-a", 1, 1)
-    assert (first["success_rate"], first["mean_score"]) == (1.0, 1.0)
+    assert first["success_rate"] == 1.0
+    assert first["credit"] == {"tasks": 1, "estimate": 0.0, "low": None, "high": None}
+    assert second["credit"] is None
     assert (second["producer"], second["successes"], second["retrievals"]) == ("agent-c", 0, 0)
-    assert listed["as_of"] == PostgresLedger(database).position()
+    ledger = PostgresLedger(database)
+    assert listed["as_of"] == ledger.position()
+    assert Projector(ledger, ProducerModel()).compare() == []
 
 
 def test_a_reader_alone_may_retrieve_but_not_report(retrieval, key):

@@ -1,28 +1,26 @@
 """What each producer gave to a namespace and what became of it: a read model.
 
-Its state is a row of counts for each producer; contributions, and decisions with their outcomes,
-are two streams, so a namespace has two states, which `merge` puts together.
+A namespace has two streams, contributions and retrievals, and so two states; `merge` puts them
+together. A state counts by producer, and holds the evidence of the outcomes by task and producer,
+"" standing for nothing shown.
 """
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
+from collegium.experience.credit import Credit, Evidence, producer_credit
 from collegium.service.retrieval.decisions import DECIDED, REPORTED, first_producer
 from collegium.service.retrieval.decisions import STREAMS as RETRIEVALS
-from collegium.service.retrieval.records import Producer
+from collegium.service.retrieval.records import Producer, ProducerCredit
 from collegium.service.trajectories import CONTRIBUTED
 from collegium.service.trajectories import STREAMS as TRAJECTORIES
 from collegium.store.ledger import Event
 from collegium.store.ledger.read_models import State
 
-_NONE = {
-    "trajectories": 0,
-    "successes": 0,
-    "retrievals": 0,
-    "outcomes": 0,
-    "won": 0,
-    "weight": 0.0,
-    "weighted_score": 0.0,
-}
+_COUNTS = ("trajectories", "successes", "retrievals", "outcomes", "won")
+_NO_COUNTS = dict.fromkeys(_COUNTS, 0)
+_NOTHING = ""
 
 
 class ProducerModel:
@@ -36,18 +34,38 @@ class ProducerModel:
 
     def initial(self) -> State:
         """Return no producers."""
-        return {}
+        return {"producers": {}, "outcomes": {}}
 
     def fold(self, state: State, event: Event) -> State:
         """Count one event."""
+        payload, outcomes = event.payload, state["outcomes"]
         producer, added = _counts(event)
-        if producer is None:
-            return state
-        before = state.get(producer, _NONE)
-        return {**state, producer: {k: before[k] + added.get(k, 0) for k in _NONE}}
+        if event.type == REPORTED:
+            outcomes = _with_outcome(outcomes, payload)
+        producers = state["producers"]
+        if producer is not None:
+            before = producers.get(producer, _NO_COUNTS)
+            counts = {name: before[name] + added.get(name, 0) for name in _COUNTS}
+            producers = {**producers, producer: counts}
+        return {"producers": producers, "outcomes": outcomes}
 
 
-def _counts(event: Event) -> tuple[str | None, dict[str, Any]]:
+def merge(contributed: State, retrieved: State) -> tuple[Producer, ...]:
+    """Return all producers of a namespace's two states, sorted by name."""
+    evidence = [
+        Evidence(name or None, task, *sums)
+        for task, by_producer in sorted(retrieved["outcomes"].items())
+        for name, sums in sorted(by_producer.items())
+    ]
+    credits = {one.producer: one for one in producer_credit(evidence, centred=True)}
+    given, asked = contributed["producers"], retrieved["producers"]
+    return tuple(
+        _producer(name, given.get(name, _NO_COUNTS), asked.get(name, _NO_COUNTS), credits.get(name))
+        for name in sorted(given.keys() | asked.keys())
+    )
+
+
+def _counts(event: Event) -> tuple[str | None, dict[str, int]]:
     payload = event.payload
     if event.type == CONTRIBUTED:
         won = int(payload["trajectory"]["success"])
@@ -55,32 +73,39 @@ def _counts(event: Event) -> tuple[str | None, dict[str, Any]]:
     if event.type == DECIDED:
         return first_producer(payload["decision"]), {"retrievals": 1}
     if event.type == REPORTED:
-        weight = 1.0 / payload["propensity"]
-        return payload["producer"], {
-            "outcomes": 1,
-            "won": int(payload["success"]),
-            "weight": weight,
-            "weighted_score": weight * payload["score"],
-        }
+        return payload["producer"], {"outcomes": 1, "won": int(payload["success"])}
     return None, {}
 
 
-def merge(contributed: State, retrieved: State) -> tuple[Producer, ...]:
-    """Return all producers of both states, sorted by name."""
-    names = sorted(contributed.keys() | retrieved.keys())
-    return tuple(
-        _producer(name, contributed.get(name, _NONE), retrieved.get(name, _NONE)) for name in names
+def _with_outcome(outcomes: State, payload: Mapping[str, Any]) -> State:
+    task, producer = payload["task_id"], payload["producer"] or _NOTHING
+    weight = 1.0 / payload["propensity"]
+    before = outcomes.get(task, {})
+    weights, values = before.get(producer, (0.0, 0.0))
+    sums = [weights + weight, values + weight * payload["score"]]
+    return {**outcomes, task: {**before, producer: sums}}
+
+
+def _producer(
+    name: str, given: Mapping[str, int], asked: Mapping[str, int], credit: Credit | None
+) -> Producer:
+    outcomes = asked["outcomes"]
+    return Producer(
+        producer=name,
+        trajectories=given["trajectories"],
+        successes=given["successes"],
+        retrievals=asked["retrievals"],
+        outcomes=outcomes,
+        success_rate=asked["won"] / outcomes if outcomes else None,
+        credit=_told(credit) if credit else None,
     )
 
 
-def _producer(name: str, contributed: State, retrieved: State) -> Producer:
-    outcomes, weight = retrieved["outcomes"], retrieved["weight"]
-    return Producer(
-        producer=name,
-        trajectories=contributed["trajectories"],
-        successes=contributed["successes"],
-        retrievals=retrieved["retrievals"],
-        outcomes=outcomes,
-        success_rate=retrieved["won"] / outcomes if outcomes else None,
-        mean_score=retrieved["weighted_score"] / weight if outcomes else None,
+def _told(credit: Credit) -> ProducerCredit:
+    estimate, low, high = credit.credit
+    return ProducerCredit(
+        tasks=credit.questions,
+        estimate=estimate,
+        low=low if math.isfinite(low) else None,
+        high=high if math.isfinite(high) else None,
     )

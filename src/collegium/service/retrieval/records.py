@@ -188,6 +188,21 @@ class ProducersInput(NamespacedInput):
     """Whose producers."""
 
 
+class ProducerCredit(Record):
+    """What showing a producer's chunks was worth, in points of the score.
+
+    Mean score of the episodes in which its chunk stood first, less that of all reported ones; each
+    is weighed by the inverse of its propensity.
+    """
+
+    tasks: int
+    """Tasks that outcomes were reported of."""
+    estimate: float
+    low: float | None
+    """End of the 95 % interval; null where outcomes are too few to bound it."""
+    high: float | None
+
+
 class Producer(Record):
     """What one agent gave to a namespace, and what became of it."""
 
@@ -201,8 +216,8 @@ class Producer(Record):
     """Of those, reported."""
     success_rate: float | None
     """Of the reported episodes; null where there are none."""
-    mean_score: float | None
-    """Mean score of the reported episodes, each weighed by the inverse of its propensity."""
+    credit: ProducerCredit | None
+    """Null where there are no outcomes."""
 
 
 class ProducerList(Record):
