@@ -86,6 +86,7 @@ def check_setting(_arguments, _tmp_path):
 CHECKS = {
     "collegium doctor": run_doctor,
     "collegium report": run_report,
+    "collegium report gate": check_usage,
     "collegium report mlflow": check_usage,
     "collegium run": check_usage,
     "collegium data": check_usage,

@@ -9,7 +9,9 @@ from rich.console import Console
 from collegium.config import load
 from collegium.core import SystemClock
 from collegium.evaluation import read_episodes
+from collegium.evaluation.gate import judge_models, write_verdicts
 from collegium.experience import read_labels
+from collegium.ranking.card import load_model
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.runtime.jobs.train_rerankers import TrainRerankersConfig, train_rerankers
 from collegium.store import RunDirectory
@@ -43,6 +45,13 @@ def test_what_helped_is_labelled_learned_and_shown(label, evaluate, tmp_path):
     solved = {arm.arm: arm.solved for arm in summary.arms}
     assert all(solved[name] > solved["retrieval"] for name in RANKERS)
     assert all(shown(evaluated, name) != shown(evaluated, "retrieval") for name in RANKERS)
+    judged = judge_models([evaluated])
+    assert judged == summary.gate
+    write_verdicts(judged)
+    cards = [load_model(tmp_path / "rankers" / "models" / name).card for name in RANKERS]
+    assert [card.verdict for card in cards] == [one.verdict for one in judged]
+    assert [card.model_id for card in cards] == [one.model_id for one in judged]
+    assert {card.verdict.pairs for card in cards} == {16}
 
 
 def shown(run, arm):
