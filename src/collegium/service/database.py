@@ -158,7 +158,7 @@ class DatabaseService:
 
 def _upgrade(database: Database) -> str | None:
     with database.transaction() as connection:
-        database.check_version(connection)
+        database.check_server(connection)
         before = applied_revision(connection)
         if before is None or before < latest_revision():
             upgrade(connection)

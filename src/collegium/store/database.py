@@ -86,20 +86,25 @@ class Database:
 
     def _prepare(self) -> None:
         with self.transaction() as connection:
-            self.check_version(connection)
+            self.check_server(connection)
             applied = applied_revision(connection)
             if applied is None:
                 upgrade(connection)
             elif applied != latest_revision():
                 raise ConfigError(self._wrong_schema(applied))
 
-    def check_version(self, connection: sa.Connection) -> None:
-        """Refuse a server older than those that are tested."""
+    def check_server(self, connection: sa.Connection) -> None:
+        """Refuse a server older than those that are tested, and a database that is not UTF-8."""
         number = int(connection.scalar(sa.text("show server_version_num")) or 0) // 10000
         if number < MIN_VERSION:
             raise ConfigError(
                 f"{self.settings.server_name()} is PostgreSQL {number}: at least {MIN_VERSION} is "
                 "needed; upgrade it, or unset DATABASE_URL to use the embedded server"
+            )
+        if (encoding := connection.scalar(sa.text("show server_encoding"))) != "UTF8":
+            raise ConfigError(
+                f"{self.settings.server_name()} holds text as {encoding}: make a database with "
+                "`createdb --encoding=UTF8 --template=template0`"
             )
 
     def _wrong_schema(self, applied: str) -> str:
@@ -133,9 +138,18 @@ def _close(engine: sa.Engine, server: EmbeddedServer | None) -> None:
         server.release()
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(address: str) -> sa.Engine:
+    url = sa.make_url(address)
+    given = url.query.get("options", "")
+    # In other time zones the first and last days of the calendar cannot be read.
+    options = f"{given if isinstance(given, str) else given[-1]} -c timezone=UTC".strip()
+    arguments = {
+        "connect_timeout": 10,
+        "application_name": "collegium",
+        "client_encoding": "utf8",
+        "options": options,
+    }
     # A pooled connection is tried before it is lent: the server may have been restarted.
-    arguments = {"connect_timeout": 10, "application_name": "collegium"}
     return sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
 
 
@@ -150,4 +164,7 @@ def _address(settings: DatabaseSettings) -> str:
         ) from None
     if url.drivername.partition("+")[0] not in ("postgresql", "postgres"):
         raise ConfigError(f"DATABASE_URL: expected postgresql://…, found {url.drivername}://…")
+    if password := url.query.get("password"):
+        # Here nothing that is shown or run holds it.
+        url = url.set(password=str(password)).difference_update_query(["password"])
     return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)

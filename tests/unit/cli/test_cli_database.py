@@ -130,7 +130,7 @@ def test_the_doctor_looks_at_the_database(database, database_settings):
 
 def test_the_bench_measures_what_it_says(monkeypatch):
     monkeypatch.setattr(bench, "BATCHES", 3)
-    monkeypatch.setattr(bench, "ROUNDS", 5)
+    monkeypatch.setattr(bench, "PAIRS", 5)
     result = bench.run(events=1000)
     assert set(result.targets) == {
         "verify_events_per_s",

@@ -1,7 +1,7 @@
 """Appending and reading on a real server: versions, positions, repeated keys, texts, batches."""
 
 import pickle
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -124,6 +124,8 @@ def test_what_has_no_canonical_form_is_refused(ledger, bad):
         {"stream": "a\0"},
         {"stream": "ä" * 300},
         {"observed_at": datetime(2026, 1, 1)},  # noqa: DTZ001
+        {"observed_at": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))},
+        {"observed_at": datetime(1000, 1, 1, tzinfo=timezone(timedelta(hours=1)))},
         {"texts": {"n": "a\0"}},
         {"texts": {"No": "a"}},
     ],
@@ -138,6 +140,34 @@ def test_limits_are_refused_rather_than_cut(ledger):
         ledger.read(0, limit=0)
     with pytest.raises(InvalidInputError, match="1001 events"):
         ledger.append_batch([new(str(i)) for i in range(1001)])
+
+
+def test_what_is_too_much_at_once_is_refused_before_it_is_sent(ledger):
+    with pytest.raises(InvalidInputError, match="characters at once"):
+        ledger.append(new("1", texts={"n": "x" * (1 << 25)}))
+    with pytest.raises(InvalidInputError, match="append fewer events"):
+        ledger.append_batch([new(str(i), payload={"x": "a" * 1_000_000}) for i in range(40)])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda ledger: ledger.append(new("1"), expected_version=2**70),
+        lambda ledger: ledger.read(2**70),
+        lambda ledger: ledger.texts(2**70),
+        lambda ledger: ledger.stream("a\0"),
+    ],
+)
+def test_what_the_server_cannot_take_is_bad_input(ledger, ask):
+    with pytest.raises(InvalidInputError):
+        ask(ledger)
+
+
+def test_any_number_of_texts_can_be_erased_at_once(ledger):
+    fields = [f"field_{i:02d}_{'x' * 40}" for i in range(20)]
+    event = ledger.append(new("1", texts=dict.fromkeys(fields, "met Ann")))
+    ledger.erase(event.position)
+    assert set(ledger.texts(event.position).values()) == {None}
 
 
 def test_a_ledger_pickles_as_settings(ledger):

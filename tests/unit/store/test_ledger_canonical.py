@@ -94,11 +94,14 @@ def nested(depth):
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        ({"a": {"b": [0, math.inf]}}, "no canonical form"),
+        ({"a": {"b": [0, math.inf]}}, r"payload\.a\.b\[1\]: no canonical form"),
+        ({"a": {"b": "\ud800"}}, r"payload\.a\.b: no canonical form"),
+        ({"a": [10**5000]}, r"payload\.a\[0\]: no canonical form"),
+        ({"a": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))}, "out of range in UTC"),
         ({"a": {"b": {3: 1}}}, r"payload\.a\.b: the key 3 is no string"),
         ({"a": [b""]}, r"payload\.a\[0\]: bytes has no canonical form"),
         ({"a": datetime(2026, 1, 1)}, "a time needs a time zone"),  # noqa: DTZ001
-        ({"\ud800": 1}, "no canonical form"),
+        ({"\ud800": 1}, "payload: a key: no canonical form"),
         (nested(MAX_DEPTH), "nested more than 64 deep"),
         ({"a": "x" * MAX_PAYLOAD}, "store the content elsewhere"),
     ],

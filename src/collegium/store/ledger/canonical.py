@@ -13,7 +13,7 @@ So `json.loads` gives back what was stored, and writing that gives the same byte
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,13 +32,13 @@ def canonical_payload(value: Mapping[str, Any]) -> str:
     Raises:
         InvalidInputError: Something in it has no canonical form; the message says where.
     """
+    plain = _plain(value, "payload", MAX_DEPTH)
     try:
-        text = canonical_json(_plain(value, "payload", MAX_DEPTH))
+        text = canonical_json(plain)
         size = len(text.encode())
-    except (ValueError, UnicodeEncodeError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"payload: no canonical form: {error}") from None
+    except ValueError:
+        found = "; ".join(_without_form(plain, "payload"))
+        raise InvalidInputError(found.encode(errors="backslashreplace").decode()) from None
     if size > MAX_PAYLOAD:
         raise InvalidInputError(
             f"payload: {size} bytes, at most {MAX_PAYLOAD}: store the content elsewhere and name "
@@ -54,10 +54,18 @@ def read_payload(text: str) -> dict[str, Any]:
 
 
 def time_text(at: datetime) -> str:
-    """Return the canonical text of a time; raises InvalidInputError if it has no time zone."""
+    """Return the canonical text of a time.
+
+    Raises:
+        InvalidInputError: It has no time zone, or lies before the year 1 or after 9999 in UTC.
+    """
     if at.tzinfo is None:
         raise InvalidInputError(f"{at.isoformat()}: a time needs a time zone")
-    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    try:
+        at = at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(f"{at.isoformat()}: out of range in UTC") from None
+    return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def _plain(value: Any, place: str, depth: int) -> Any:
@@ -79,3 +87,19 @@ def _key(key: Any, place: str) -> str:
     if type(key) is not str:
         raise InvalidInputError(f"{place}: the key {key!r} is no string")
     return key
+
+
+def _without_form(value: Any, place: str) -> Iterator[str]:
+    """Yield what in a plain value cannot be written, and why."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _without_form(key, f"{place}: a key")
+            yield from _without_form(item, f"{place}.{key}")
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _without_form(item, f"{place}[{i}]")
+    else:
+        try:
+            canonical_json(value).encode()
+        except ValueError as error:
+            yield f"{place}: no canonical form ({error})"

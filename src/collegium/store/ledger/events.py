@@ -1,7 +1,7 @@
 """What is appended and what is read. See `store.ledger.protocol` for what a ledger promises."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -58,8 +58,12 @@ class NewEvent(Record):
     @field_validator("observed_at")
     @classmethod
     def _four_digits(cls, value: datetime) -> datetime:
-        if value.year < _MIN_YEAR:
-            raise ValueError(f"year {value.year}: expected one of four digits")
+        try:
+            year = value.astimezone(UTC).year
+        except OverflowError:
+            raise ValueError("out of range in UTC") from None
+        if year < _MIN_YEAR:
+            raise ValueError(f"year {year}: expected one of four digits")
         return value
 
 

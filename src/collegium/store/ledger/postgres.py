@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from collegium.core import Clock, InvalidInputError, NotFoundError, SystemClock, uuid7
+from collegium.core import Clock, InvalidInputError, NotFoundError, SystemClock, content_id, uuid7
 from collegium.store import schema
 from collegium.store.database import Database, driver_cursor
 from collegium.store.ledger.canonical import canonical_payload, read_payload, time_text
@@ -25,12 +25,14 @@ Entropy = Callable[[int], bytes]
 """Gives that many bytes nobody can guess."""
 
 _APPEND = (
-    "select * from collegium.ledger_append(%s, %s, %s, %s::uuid, %s, %s, %s, %s::timestamptz, "
-    "%s, %s::jsonb, %s)"
+    "select * from collegium.ledger_append(%s, %s::bigint, %s, %s::uuid, %s, %s, %s, "
+    "%s::timestamptz, %s, %s::jsonb, %s)"
 )
 _APPEND_BATCH = "select * from collegium.ledger_append_batch(%s::jsonb, %s)"
 _COLUMNS = schema.events.columns.keys()
 _SALT = 32
+_MAX_SENT = 1 << 25
+"""Characters of one call; PostgreSQL takes 256 MiB of JSON."""
 
 
 class PostgresLedger:
@@ -166,7 +168,7 @@ class PostgresLedger:
             type=TEXTS_ERASED,
             payload={"position": position, "fields": fields},
             observed_at=self._clock.now(),
-            idempotency_key=f"{position}:{','.join(fields)}",
+            idempotency_key=f"{position}:{content_id(fields)}",
         )
 
     def _entry(self, event: NewEvent) -> dict[str, Any]:
@@ -220,7 +222,13 @@ class PostgresLedger:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > _MAX_SENT:
+        raise InvalidInputError(
+            f"{len(text)} characters at once, at most {_MAX_SENT}: append fewer events, or store "
+            "the texts elsewhere"
+        )
+    return text
 
 
 def commitment(salt: bytes, text: str) -> str:
