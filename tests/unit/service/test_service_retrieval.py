@@ -220,6 +220,14 @@ def test_exploration_is_as_often_as_it_says(database, tmp_path):
             assert decision["shown"][0] == best
 
 
+def pages(service, key, limit):
+    found, after = [], 0
+    while after is not None:
+        page = service.call("GET", f"{BASE}/outcomes?limit={limit}&after={after}", key).json()
+        found, after = found + page["items"], page["next"]
+    return found
+
+
 def test_outcomes_and_producers(retrieval, key, database):
     contribute(retrieval, key, 1)
     entry = contribute(retrieval, key, 2, producer="agent-c", success=False, score=0.0)
@@ -231,6 +239,10 @@ def test_outcomes_and_producers(retrieval, key, database):
     assert (outcome["chunk_id"], outcome["producer"]) == (made["shown"][0], "agent-a")
     again = retrieval.call("POST", f"{BASE}/outcomes", key, json=body)
     assert again.json() == outcome, "told twice, counted once"
+    read = retrieval.call("GET", f"{BASE}/retrievals/{made['retrieval_id']}", key).json()
+    assert (read["decision"], read["outcome"]) == (made, outcome)
+    assert read["query"]["task_id"] == outcome["task_id"] == "task/99"
+    assert pages(retrieval, key, limit=1) == pages(retrieval, key, limit=100) == [outcome]
     changed = retrieval.call("POST", f"{BASE}/outcomes", key, json={**body, "steps": 8})
     assert changed.status_code == 409
     path = "/v1/namespaces/other/outcomes"

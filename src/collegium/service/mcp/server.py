@@ -24,7 +24,7 @@ from starlette.requests import Request
 from collegium import __version__
 from collegium.core import CollegiumError
 from collegium.service.errors import envelope
-from collegium.service.operations import Caller, Door, Gateway, Incoming, Operation, Registry
+from collegium.service.operations import Caller, Door, Gateway, Incoming, Operation, Registry, Scope
 from collegium.service.request_ids import new_request_id
 
 Context = ServerRequestContext[Any, Request]
@@ -75,6 +75,7 @@ async def serve_stdio(registry: Registry, gateway: Gateway, key: str) -> None:
 
 def _tool(operation: Operation[Any, Any]) -> Tool:
     writes = operation.method == "POST"
+    changes = writes and operation.scope is not Scope.READ
     return Tool(
         name=operation.name,
         description=f"{operation.summary} (scope: {operation.scope.value})",
@@ -82,7 +83,7 @@ def _tool(operation: Operation[Any, Any]) -> Tool:
         output_schema=operation.output.model_json_schema(mode="serialization"),
         annotations=ToolAnnotations(
             read_only_hint=not writes,
-            destructive_hint=writes and not operation.takes_idempotency_key,
+            destructive_hint=changes and not operation.takes_idempotency_key,
             idempotent_hint=operation.takes_idempotency_key,
             open_world_hint=False,
         ),

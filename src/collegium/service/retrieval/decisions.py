@@ -7,7 +7,13 @@ from uuid import UUID
 from collegium.core import Query
 from collegium.ranking.cascade import RankedList
 from collegium.service.retrieval.exploration import Choice
-from collegium.service.retrieval.records import Candidate, Decision, Outcome, OutcomeInput
+from collegium.service.retrieval.records import (
+    Candidate,
+    DecidedRetrieval,
+    Decision,
+    Outcome,
+    OutcomeInput,
+)
 from collegium.store.ledger import Event
 
 STREAMS = "retrievals/"
@@ -75,6 +81,17 @@ def first_producer(decision: Mapping[str, Any]) -> str | None:
     shown: Sequence[str] = decision["shown"]
     producers = {c["chunk_id"]: c["producer"] for c in decision["candidates"]}
     return producers[shown[0]] if shown else None
+
+
+def retrieval_of(event: Event, outcome: Event | None) -> DecidedRetrieval:
+    """Return the retrieval that the event of its decision tells, with its outcome if reported."""
+    return DecidedRetrieval(
+        query=Query.model_validate(event.payload["query"]),
+        decision=Decision.model_validate(event.payload["decision"]),
+        decided_at=event.recorded_at,
+        position=event.position,
+        outcome=outcome_of(outcome) if outcome else None,
+    )
 
 
 def outcome_of(event: Event) -> Outcome:

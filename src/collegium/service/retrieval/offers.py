@@ -6,16 +6,22 @@ from uuid import UUID
 from collegium.core import ConflictError, NotFoundError, Task
 from collegium.service.operations import Operation, Scope
 from collegium.service.retrieval.records import (
+    DecidedRetrieval,
     LiveState,
     Outcome,
     OutcomeInput,
+    OutcomePage,
+    OutcomesInput,
     ProducerList,
     ProducersInput,
+    RetrievalInput,
     RetrieveInput,
     RetrieveOutput,
     TakenStep,
 )
 from collegium.service.retrieval.use_cases import RetrievalService
+
+_RETRIEVAL_ID = UUID("0198c2a4-7d1e-7aa3-9a55-3d6c1f2b4e70")
 
 
 def retrieval_operations(retrieval: RetrievalService) -> tuple[Operation[Any, Any], ...]:
@@ -41,14 +47,37 @@ def retrieval_operations(retrieval: RetrievalService) -> tuple[Operation[Any, An
         output=Outcome,
         handler=retrieval.report,
         example=OutcomeInput(
-            namespace="demo",
-            retrieval_id=UUID("0198c2a4-7d1e-7aa3-9a55-3d6c1f2b4e70"),
-            success=True,
-            score=1.0,
-            steps=9,
+            namespace="demo", retrieval_id=_RETRIEVAL_ID, success=True, score=1.0, steps=9
         ),
         errors=(NotFoundError, ConflictError),
         takes_idempotency_key=True,
+    )
+    return (retrieve, outcome, *_reading(retrieval))
+
+
+def _reading(retrieval: RetrievalService) -> tuple[Operation[Any, Any], ...]:
+    read = Operation(
+        name="read_retrieval",
+        summary="Read why a retrieval answered as it did, and what it led to",
+        scope=Scope.READ,
+        method="GET",
+        path="/v1/namespaces/{namespace}/retrievals/{retrieval_id}",
+        input=RetrievalInput,
+        output=DecidedRetrieval,
+        handler=retrieval.read,
+        example=RetrievalInput(namespace="demo", retrieval_id=_RETRIEVAL_ID),
+        errors=(NotFoundError,),
+    )
+    outcomes = Operation(
+        name="list_outcomes",
+        summary="List what a namespace's retrievals led to",
+        scope=Scope.READ,
+        method="GET",
+        path="/v1/namespaces/{namespace}/outcomes",
+        input=OutcomesInput,
+        output=OutcomePage,
+        handler=retrieval.outcomes,
+        example=OutcomesInput(namespace="demo"),
     )
     producers = Operation(
         name="list_producers",
@@ -61,7 +90,7 @@ def retrieval_operations(retrieval: RetrievalService) -> tuple[Operation[Any, An
         handler=retrieval.producers,
         example=ProducersInput(namespace="demo"),
     )
-    return (retrieve, outcome, producers)
+    return (read, outcomes, producers)
 
 
 def _example() -> RetrieveInput:

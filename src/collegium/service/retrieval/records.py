@@ -184,6 +184,45 @@ class Outcome(Record):
     position: int
 
 
+class RetrievalInput(NamespacedInput):
+    """Which retrieval."""
+
+    retrieval_id: UUID
+    """Of its decision."""
+
+
+class DecidedRetrieval(Record):
+    """A retrieval as the ledger has it."""
+
+    query: Query
+    """What was searched for."""
+    decision: Decision
+    decided_at: datetime
+    position: int
+    """Of the decision's event."""
+    outcome: Outcome | None
+    """What it led to; null until that is reported."""
+
+
+class OutcomesInput(NamespacedInput):
+    """Which page of a namespace's outcomes."""
+
+    after: int = Field(default=0, ge=0)
+    """`next` of the page before; 0 for the first."""
+    limit: int = Field(default=100, ge=1, le=1000)
+    """Events that are looked through; those of them that are outcomes are the page."""
+
+
+class OutcomePage(Record):
+    """Outcomes in the order they were reported."""
+
+    items: tuple[Outcome, ...]
+    next: int | None
+    """Pass it as `after` for the next page, which may hold none; null: this is the last."""
+    as_of: int
+    """Position of the ledger that the page answers for."""
+
+
 class ProducersInput(NamespacedInput):
     """Whose producers."""
 

@@ -22,25 +22,30 @@ from collegium.service.retrieval.decisions import (
     outcome_key,
     outcome_of,
     reported,
+    retrieval_of,
 )
 from collegium.service.retrieval.exploration import Choice, choose
 from collegium.service.retrieval.first_stage import FirstStage, Wanted
 from collegium.service.retrieval.orders import Modes, Order, gate_of
 from collegium.service.retrieval.producers import ProducerModel, merge
 from collegium.service.retrieval.records import (
+    DecidedRetrieval,
     Decision,
     Exploration,
     Outcome,
     OutcomeInput,
+    OutcomePage,
+    OutcomesInput,
     ProducerList,
     ProducersInput,
     RankedChunk,
+    RetrievalInput,
     RetrieveInput,
     RetrieveOutput,
 )
 from collegium.service.retrieval.settings import ExplorationConfig
 from collegium.service.trajectories import STREAMS as TRAJECTORIES
-from collegium.store.ledger import NewEvent
+from collegium.store.ledger import Event, NewEvent
 from collegium.store.ledger.postgres import PostgresLedger
 from collegium.store.ledger.read_models import Projector
 
@@ -95,6 +100,23 @@ class RetrievalService:
         guidance = self._guidance(ranked, choice)
         return RetrieveOutput(guidance=guidance, decision=decision, position=stored.position)
 
+    def read(self, call: Call, given: RetrievalInput) -> DecidedRetrieval:
+        """Return a retrieval's decision, and its outcome if reported; raises NotFoundError."""
+        stream = f"{STREAMS}{given.namespace}"
+        outcome = self._ledger.find(stream, outcome_key(given.retrieval_id))
+        return retrieval_of(self._decided(given.namespace, given.retrieval_id), outcome)
+
+    def outcomes(self, call: Call, given: OutcomesInput) -> OutcomePage:
+        """Return one page of outcomes."""
+        as_of = self._ledger.position()
+        stream = f"{STREAMS}{given.namespace}"
+        events = self._ledger.stream(stream, given.after, given.limit)
+        return OutcomePage(
+            items=tuple(outcome_of(event) for event in events if event.type == REPORTED),
+            next=events[-1].version if len(events) == given.limit else None,
+            as_of=as_of,
+        )
+
     def report(self, call: Call, given: OutcomeInput) -> Outcome:
         """Record what a retrieval led to; once it returns, it stays recorded.
 
@@ -102,12 +124,9 @@ class RetrievalService:
             NotFoundError: The namespace has no such retrieval.
             ConflictError: Another outcome of it was reported before.
         """
-        stream = f"{STREAMS}{given.namespace}"
-        made = self._ledger.find(stream, decision_key(given.retrieval_id))
-        if made is None:
-            raise NotFoundError(f"no retrieval {given.retrieval_id} in {given.namespace}")
+        made = self._decided(given.namespace, given.retrieval_id)
         event = NewEvent(
-            stream=stream,
+            stream=made.stream,
             type=REPORTED,
             payload=reported(given, made.payload, call.caller.key_id),
             observed_at=given.observed_at or self._clock.now(),
@@ -129,6 +148,12 @@ class RetrievalService:
             producers=merge(contributed.state, retrieved.state),
             as_of=min(contributed.as_of, retrieved.as_of),
         )
+
+    def _decided(self, namespace: str, retrieval_id: UUID) -> Event:
+        made = self._ledger.find(f"{STREAMS}{namespace}", decision_key(retrieval_id))
+        if made is None:
+            raise NotFoundError(f"no retrieval {retrieval_id} in {namespace}")
+        return made
 
     def _decision(
         self,
