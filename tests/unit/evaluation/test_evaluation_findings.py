@@ -72,6 +72,13 @@ def test_a_study_without_the_rest_leaves_it_out(runs):
     assert not {"Retrieval scopes", "Memory size", "What rankers go by"} & set(titles)
 
 
+def test_a_ranker_that_training_refused_is_told_with_the_reason(runs):
+    refused = {"key": "ffn", "mode": "ffn", "scope": "full", "fraction": 1.0, "refused": "constant"}
+    runs.main[0].append("arms", [refused])
+    here = {each.claim: each.here for each in study(runs).findings}
+    assert here["ffn solves more than similarity"] == "not played: constant"
+
+
 def test_every_table_and_figure_is_drawn(runs):
     pytest.importorskip("matplotlib")
     found = study(runs)

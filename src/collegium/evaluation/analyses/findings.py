@@ -54,6 +54,8 @@ class Material(NamedTuple):
     """By arm."""
     memory: MemoryCurve | None
     importances: Sequence[Importance]
+    refused: Mapping[str, str]
+    """Rankers that training refused, with the reason."""
     seed: int
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
@@ -93,6 +95,9 @@ def _rerankers(material: Material) -> Iterator[Finding]:
     for ranker in RANKERS:
         paper = "+9.2 points" if ranker == "svmrank" else "solves more"
         claim = Claim("§5.2", f"{ranker} solves more than similarity", paper)
+        if ranker in material.refused:
+            yield untestable(claim, f"not played: {material.refused[ranker]}")
+            continue
         yield paired(claim, material.difference(ranker, RETRIEVAL), SUCCESS)
     claim = Claim("§5.2", "svmrank takes fewer steps than similarity", "−0.83 steps")
     yield paired(claim, material.difference("svmrank", RETRIEVAL), STEPS)

@@ -118,6 +118,7 @@ def study(runs: StudyRuns, *, seed: int = 0) -> Study:
         uses={use.arm: use for use in uses if use},
         memory=memory,
         importances=importances,
+        refused=main.not_played,
         seed=seed,
     )
     return Study(
