@@ -1,6 +1,7 @@
 """`collegium serve`: the service on this machine, over HTTP or for one MCP client over stdio."""
 
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -86,8 +87,10 @@ def _serve_stdio(settings: "ServeConfig") -> None:
 def _serve_http(settings: "ServeConfig | ServeNoopConfig", as_json: bool) -> None:
     from collegium.runtime.serve.local import serve_until_told
 
+    out = sys.stdout
+
     def announce(address: str) -> None:
         text = f'{{"address": "{address}"}}' if as_json else f"serving at {address}; Ctrl-C ends it"
-        print(text, flush=True)
+        print(text, file=out, flush=True)
 
     serve_until_told(settings, announce)

@@ -5,10 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
-import psutil
 import pytest
 from scratch_databases import scratch_folder
 from service_fixtures import example_trajectory, local_service
+from service_load import PATH, kill_server, wait_until
 
 from collegium.core import SystemClock, UnavailableError
 from collegium.service.background import Chore, chores_of, doing, revive, sign
@@ -17,15 +17,6 @@ from collegium.store.embedded import EmbeddedServer
 from collegium.store.ledger.checkpoints import checkpoints, last_checkpoint
 from collegium.store.ledger.signing import KeyFolder
 from collegium.store.settings import DatabaseSettings
-
-PATH = "/v1/namespaces/demo/trajectories"
-
-
-def wait_until(true, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "not within the time"
-        time.sleep(0.05)
 
 
 def signed_to(database):
@@ -124,19 +115,11 @@ def embedded():
         database.close()
 
 
-def kill(server):
-    root = psutil.Process(server.pid())
-    family = [root, *root.children(recursive=True)]
-    for process in family:
-        process.kill()
-    psutil.wait_procs(family, timeout=30)
-
-
 def test_a_killed_database_is_brought_back(embedded):
     database, server = embedded
     with local_service(database) as service:
         contribute(service, (1,))
-        kill(server)
+        kill_server(server)
         wait_until(lambda: service.call("GET", "/readyz").status_code == 200, 60)
         contribute(service, (2,))
     assert server.pid() is not None, "it has users still"

@@ -67,6 +67,18 @@ def test_a_proxy_that_breaks():
     assert "invalid start" not in answer.text
 
 
+def test_a_proxy_that_says_nothing():
+    """As Serve's when the replica that was answering dies."""
+
+    async def silent(scope, receive, send):
+        pass
+
+    answer = edged(silent).get("/x")
+    assert answer.status_code == 503
+    assert ErrorEnvelope.model_validate_json(answer.content).error.code == "unavailable"
+    assert answer.headers["retry-after"]
+
+
 def test_request_ids_are_well_formed_before_the_proxy_sees_them():
     client = edged(echo)
     for bad in ("a b", "x" * 65, b"\xe9\xff", '"<script>'):

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -80,13 +81,15 @@ def serve_until_told(
 ) -> None:
     """Serve, `announce` the address, and end in order once SIGINT or SIGTERM came, however early.
 
+    Standard output is left to `announce`: Ray's notices of what died go to standard error.
+
     Raises:
         ConfigError, EngineError, UnavailableError: As `serving`.
     """
     told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told.set())
-    with serving(config) as address:
+    with contextlib.redirect_stdout(sys.stderr), serving(config) as address:
         announce(address)
         told.wait()
 

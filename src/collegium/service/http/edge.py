@@ -1,7 +1,8 @@
 """The edge of a proxy that is not ours: no orders from strangers, and failures in our form.
 
-Ray Serve's proxy obeys headers of its own, which are for what routes to it and not for callers, and
-tells its failures in plain text. Here those headers are left out and the failures become envelopes.
+Ray Serve's proxy obeys headers of its own, which are for what routes to it and not for callers; it
+tells its failures in plain text, and says nothing at all when a replica dies. Here those headers
+are left out and the failures become envelopes.
 """
 
 from collections.abc import Collection
@@ -42,9 +43,11 @@ class ProxyEdge:
                 raise
             structlog.get_logger().exception("proxy failed")
             answer.failed = UnexpectedError("a fault of ours; the log has it under the request id")
-        if answer.failed is not None:
+        if answer.failed is not None or not answer.started:
             request_id = scope["state"]["request_id"]
-            await failure(answer.failed, request_id)(scope, receive, send)
+            await failure(answer.failed or UnavailableError(_BUSY), request_id)(
+                scope, receive, send
+            )
 
 
 class _Answer:
