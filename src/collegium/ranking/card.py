@@ -78,6 +78,22 @@ class RankingMetrics(Record):
     """The best order there is."""
 
 
+class Bounds(Record):
+    """A difference in NDCG with its 95 % interval over questions."""
+
+    value: float
+    low: float | None
+    """None where fewer than two questions tell anything; so is `high`."""
+    high: float | None
+
+
+class Advantage(Record):
+    """How much better the ranker orders groups whose labels differ, each held out once."""
+
+    over_random: Bounds
+    over_similarity: Bounds
+
+
 class RankerCard(Record):
     """The content of `card.json`."""
 
@@ -108,6 +124,8 @@ class RankerCard(Record):
     cross_validated: RankingMetrics
     """Of rankers trained alike, each question ordered by one that was not trained on it: one split
     may hold out a handful of groups whose labels differ."""
+    advantage: Advantage | None = None
+    """Of `cross_validated`; None where it was not measured."""
     files: dict[str, str]
     """SHA-256 of each file by its name below the folder."""
     verdict: GateVerdict | None = None

@@ -8,13 +8,18 @@ and all groups whose labels differ have one together, by which rankers are compa
 Random order is the exact expectation over all orders, not a sample.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from collegium.ranking.card import OrderQuality, RankingMetrics
+from collegium.core import generator
+from collegium.ranking.card import Advantage, Bounds, OrderQuality, RankingMetrics
 from collegium.ranking.groups import TrainingSet
 from collegium.ranking.protocol import Vector
+from collegium.statistics import ClusterBootstrap, Interval
+
+_RESAMPLES = 5000
 
 
 def measure(data: TrainingSet, scores: Vector) -> RankingMetrics:
@@ -30,6 +35,27 @@ def measure(data: TrainingSet, scores: Vector) -> RankingMetrics:
         similarity=_ordered(labels, gains, first),
         random=_random(labels, gains),
         best=_ordered(labels, gains, [-group for group in labels]),
+    )
+
+
+def advantage(data: TrainingSet, scores: Vector, seed: int) -> Advantage:
+    """Return how much better `scores` order than chance and than the first stage.
+
+    Only groups whose labels differ enter; whole questions are drawn again.
+    """
+    telling = [place for place in range(len(data.groups)) if data.tells_order(place)]
+    ours, first, chance = (np.empty(len(telling)) for _ in range(3))
+    for i, place in enumerate(telling):
+        rows = data.rows[place]
+        gains = np.array(data.scale.gains)[data.grades[rows]]
+        ours[i] = ndcg(gains, np.argsort(-scores[rows], kind="stable").tolist())
+        first[i] = ndcg(gains, range(len(gains)))
+        chance[i] = _expected(gains)
+    questions = [data.groups[place].question for place in telling]
+    draws = ClusterBootstrap.draw(questions, generator(seed, "advantage"), resamples=_RESAMPLES)
+    return Advantage(
+        over_random=_bounds(draws.mean(ours - chance)),
+        over_similarity=_bounds(draws.mean(ours - first)),
     )
 
 
@@ -76,6 +102,11 @@ def _quality(labels: list[Vector], quality: list[float], top: list[float]) -> Or
         ndcg_differing=_mean([value for label, value in known if np.ptp(label) > 0]),
         top_label=_mean(top),
     )
+
+
+def _bounds(interval: Interval) -> Bounds:
+    low, high = (end if math.isfinite(end) else None for end in (interval.low, interval.high))
+    return Bounds(value=interval.estimate, low=low, high=high)
 
 
 def _discounts(places: int) -> Vector:

@@ -11,12 +11,12 @@ import numpy as np
 
 from collegium.core import InvalidInputError, content_id, generator
 from collegium.experience.labels import UtilityLabel
-from collegium.ranking.card import RankingMetrics
+from collegium.ranking.card import Advantage, RankingMetrics
 from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.folds import held_out_scores, question_folds
 from collegium.ranking.groups import LabelledGroup, TrainingSet
 from collegium.ranking.kinds import fit_ranker
-from collegium.ranking.metrics import compared, measure
+from collegium.ranking.metrics import advantage, compared, measure
 from collegium.ranking.protocol import Ranker, Vector
 
 FOLDS = 5
@@ -42,6 +42,7 @@ class Trained(NamedTuple):
     ranker: Ranker
     metrics: RankingMetrics
     cross_validated: RankingMetrics
+    advantage: Advantage
 
 
 def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) -> Split:
@@ -88,7 +89,12 @@ def train_ranker(
     held_out = held_out_scores(config, data, question_folds(data, folds, seed), seed)
     crossed = measure(data, held_out)
     _check_learned(config.kind, crossed)
-    return Trained(ranker, measure(validation, ranker.score(validation.features)), crossed)
+    return Trained(
+        ranker=ranker,
+        metrics=measure(validation, ranker.score(validation.features)),
+        cross_validated=crossed,
+        advantage=advantage(data, held_out, seed),
+    )
 
 
 def _held_out(share: float, count: int) -> int:

@@ -91,6 +91,11 @@ def test_a_ranker_finds_what_helps(config, whole):
         assert metrics.ranker.ndcg > metrics.random.ndcg + 0.05
         assert metrics.ranker.top_label > metrics.random.top_label + 0.2
     assert (trained.metrics.groups, trained.cross_validated.groups) == (16, 80)
+    crossed, gain = trained.cross_validated, trained.advantage.over_random
+    assert 0 < gain.low < gain.value < gain.high
+    assert gain.value == pytest.approx(
+        crossed.ranker.ndcg_differing - crossed.random.ndcg_differing
+    )
 
 
 @KINDS

@@ -17,6 +17,7 @@ from collegium.evaluation.rankers import importance_figure
 from collegium.experience import read_labels
 from collegium.ranking.card import (
     CARD,
+    Advantage,
     RankerCard,
     RankingMetrics,
     load_model,
@@ -63,6 +64,8 @@ class RankerRow(Record):
     """On held-out questions; None when it was refused."""
     cross_validated: RankingMetrics | None
     """On all questions, each held out once."""
+    advantage: Advantage | None = None
+    """Over chance and over the first stage's order."""
 
 
 class TrainedRankers(Record):
@@ -187,6 +190,7 @@ def _train(work: _Work, plan: RankerPlan, material: _Material) -> RankerRow:
         groups=material.counts,
         metrics=card and card.metrics,
         cross_validated=card and card.cross_validated,
+        advantage=card and card.advantage,
     )
 
 
@@ -208,6 +212,7 @@ def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
         "groups": len(material.split.train),
         "metrics": trained.metrics,
         "cross_validated": trained.cross_validated,
+        "advantage": trained.advantage,
     }
     return save_model(work.folder(plan), trained.ranker, work.data.resources, about)
 
