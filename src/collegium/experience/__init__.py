@@ -1,6 +1,13 @@
 """Shared experience (MATM): chunks of trajectories, the index that finds them, the memory."""
 
-from collegium.experience.branching import BranchingConfig, BranchPoint, choose_steps, open_points
+from collegium.experience.branching import (
+    CONTROL,
+    FUTURE,
+    BranchingConfig,
+    BranchPoint,
+    choose_steps,
+    open_points,
+)
 from collegium.experience.chunks import chunk_trajectory
 from collegium.experience.construction import Partition, grow_memory, partition_tasks
 from collegium.experience.importers import Imported, Importer, Outcome, read_recordings
@@ -24,6 +31,8 @@ from collegium.experience.replay import expert_trajectories, replay
 from collegium.experience.retrieval import IndexRetriever, RetrievalConfig
 
 __all__ = [
+    "CONTROL",
+    "FUTURE",
     "LABELS",
     "BranchPoint",
     "BranchingConfig",

@@ -9,7 +9,7 @@ this point and those after it are left out and counted.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,11 @@ from collegium.core import (
     generator,
 )
 from collegium.environments import Environment, Turn
+
+FUTURE: Final = "future"
+"""Arm of the branches that are shown a candidate."""
+CONTROL: Final = "control"
+"""Arm of the branches that are shown none."""
 
 
 class BranchingConfig(Config):

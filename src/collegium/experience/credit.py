@@ -6,16 +6,21 @@ which have no control, it is scores weighed by the inverse of their propensity, 
 the producer's mean less that of all outcomes, silent ones included.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from collegium.core import generator
+from collegium.core import Record, generator
+from collegium.experience.labels import UtilityLabel
 from collegium.statistics import ClusterBootstrap, Interval
 from collegium.statistics.bootstrap import Floats
 
 RESAMPLES = 2000
+CREDITS: Final = "credits"
+"""Table of a run directory with one `CreditRow` a producer."""
 
 
 class Evidence(NamedTuple):
@@ -39,6 +44,54 @@ class Credit(NamedTuple):
     """Questions that there is evidence from."""
     credit: Interval
     """95 % interval; ends that nothing bounds are infinite or `nan`."""
+
+
+class CreditRow(Record):
+    """What a producer's guidance was worth by the labels of a run."""
+
+    schema_version: Literal[1] = 1
+    key: str
+    """The producer."""
+    labels: int
+    """Labels with a control, of its chunks."""
+    questions: int
+    """Questions that they are from."""
+    credit: float
+    """Mean utility, in [-1, 1]."""
+    low: float | None
+    """End of the 95 % interval over questions; None where these are too few to bound it."""
+    high: float | None
+
+
+def credit_by_labels(labels: Iterable[UtilityLabel]) -> list[CreditRow]:
+    """Return each producer's credit, sorted by name; labels without a control tell none."""
+    paired = [label for label in labels if label.utility is not None]
+    counts = Counter(label.producer for label in paired)
+    return [
+        CreditRow(
+            key=one.producer,
+            labels=counts[one.producer],
+            questions=one.questions,
+            credit=one.credit.estimate,
+            low=_bound(one.credit.low),
+            high=_bound(one.credit.high),
+        )
+        for one in producer_credit(_evidence(paired), centred=False)
+    ]
+
+
+def _evidence(labels: Iterable[UtilityLabel]) -> list[Evidence]:
+    utilities: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for label in labels:
+        utilities[label.producer, label.question].append(label.utility or 0.0)
+    return [
+        Evidence(producer, question, weight=len(values), value=sum(values))
+        for (producer, question), values in sorted(utilities.items())
+    ]
+
+
+def _bound(end: float) -> float | None:
+    return end if math.isfinite(end) else None
 
 
 def producer_credit(

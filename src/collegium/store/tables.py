@@ -29,12 +29,21 @@ def parse_row(line: bytes, file: str, number: int) -> dict[str, Any]:
 
 
 def to_parquet(rows: Sequence[Row]) -> bytes:
-    """Return the rows as a Parquet file, scalars as columns, nested values as JSON text."""
+    """Return the rows as a Parquet file, scalars as columns, nested values as JSON text.
+
+    A column without any value is one of floats, as most optional fields are: the type `null` would
+    not go together with the same table of another run.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    table = pa.Table.from_pylist(_flat(rows))
+    typed = [
+        pa.field(field.name, pa.float64()) if pa.types.is_null(field.type) else field
+        for field in table.schema
+    ]
     out = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(_flat(rows)), out, compression="zstd")
+    pq.write_table(table.cast(pa.schema(typed)), out, compression="zstd")
     data: bytes = out.getvalue().to_pybytes()
     return data
 

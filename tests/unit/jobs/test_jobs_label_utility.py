@@ -1,16 +1,20 @@
 """Branching and labelling from pre-population to labels, on a scripted engine."""
 
+import io
 from collections import Counter, defaultdict
 from functools import partial
 
 import pytest
+from rich.console import Console
 
 from collegium.core import BudgetExceededError, ConfigError, EngineError
 from collegium.evaluation import read_episodes
 from collegium.experience import LABELS, read_labels
+from collegium.experience.credit import CREDITS
 from collegium.runtime.jobs.build_memory import PARTITIONS
 from collegium.runtime.jobs.label_utility import BRANCHINGS
 from collegium.runtime.jobs.memory import built_memory
+from collegium.runtime.jobs.showing import show_labels
 from collegium.store import RunDirectory
 
 GAMES, POINTS, RANKS = 4, 2, (1, 5, 10)
@@ -45,6 +49,35 @@ def test_each_point_has_its_futures_and_a_control(label):
         groups[one.group].append(one)
     assert {tuple(one.rank for one in group) for group in groups.values()} == {RANKS}
     assert all(len({one.query for one in group}) == 1 for group in groups.values())
+
+
+def test_partitions_count_baselines_futures_and_controls_apart(label):
+    _, run = label()
+    rows = list(run.rows(PARTITIONS))
+    points = GAMES // 2 * POINTS
+    counts = [(row["episodes"], row["futures"], row["controls"]) for row in rows]
+    assert counts == [(GAMES // 2, points * len(RANKS), points)] * 2
+    episodes = list(read_episodes(run))
+    for kind, arm in (
+        ("successes", "no_retrieval"),
+        ("future_successes", "future"),
+        ("control_successes", "control"),
+    ):
+        won = [e for e in episodes if e.arm == arm and e.trajectory.success]
+        assert sum(row[kind] for row in rows) == len(won)
+    assert sum(row["machinery_failures"] for row in rows) == 0
+
+
+def test_producers_are_credited_by_the_utility_of_their_chunks(label):
+    made, run = label()
+    labels = list(read_labels(run))
+    assert {row.key for row in made.credits} == {label.producer for label in labels}
+    for row in made.credits:
+        mine = [label.utility for label in labels if label.producer == row.key]
+        assert (row.labels, row.credit) == (len(mine), pytest.approx(sum(mine) / len(mine)))
+    console = Console(file=io.StringIO(), width=120)
+    show_labels(made, console)
+    assert all(row.key in console.file.getvalue() for row in made.credits)
 
 
 def test_a_label_says_what_was_shown_and_what_it_changed(label):
@@ -119,7 +152,7 @@ def test_a_stopped_run_goes_on_and_counts_nothing_twice(label, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             label()
     _, run = label()
-    for table in (LABELS, BRANCHINGS, PARTITIONS):
+    for table in (LABELS, BRANCHINGS, PARTITIONS, CREDITS):
         assert contents(run, table) == contents(whole, table)
     keys = [row["key"] for row in run.rows("episodes")]
     assert len(keys) == len(set(keys)) == len(list(whole.rows("episodes")))

@@ -129,6 +129,17 @@ def test_the_manifest_vouches_for_every_file(tmp_path):
     assert table == [{"key": "a", "n": 1, "deep": "[1]"}, {"key": "b", "n": None, "deep": "[]"}]
 
 
+def test_a_column_without_values_goes_together_with_one_of_numbers(tmp_path):
+    tables = []
+    for name, utility in (("empty", None), ("full", 0.5)):
+        run = RunDirectory(str(tmp_path / name)).open(Empty())
+        run.append("t", [{"key": "a", "utility": utility, "repeats": 1}])
+        run.finish()
+        tables.append(pq.read_table(tmp_path / name / "tables" / "t.parquet"))
+    assert tables[0].schema == tables[1].schema
+    assert tables[0].to_pylist() == [{"key": "a", "utility": None, "repeats": 1}]
+
+
 def test_an_object_store_gets_a_manifest_too(tmp_path):
     run = RunDirectory(f"memory://{tmp_path.name}").open(Empty())
     run.append("t", [{"key": "a"}])

@@ -18,7 +18,14 @@ from collegium.agents.units import EpisodeUnit
 from collegium.core import Agent, Episode, Record, Task
 from collegium.evaluation import read_episodes
 from collegium.evaluation.arms import NO_RETRIEVAL
-from collegium.experience import ExperienceMemory, Partition, grow_memory, partition_tasks
+from collegium.experience import (
+    CONTROL,
+    FUTURE,
+    ExperienceMemory,
+    Partition,
+    grow_memory,
+    partition_tasks,
+)
 from collegium.experience.construction import PlayPartition
 from collegium.llm import Engine
 from collegium.runtime.jobs.configs import BuildMemoryConfig, ConstructionConfig
@@ -36,13 +43,20 @@ PARTITIONS = "partitions"
 class PartitionRow(Record):
     """What one partition p >= 1 brought."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     partition: int
     episodes: int
-    """Episodes played in it; branches and controls of `label_utility` included."""
-    machinery_failures: int
-    """Episodes that the machinery ended; they are not contributed."""
+    """Baselines: each task once."""
     successes: int
+    """Of the baselines."""
+    futures: int
+    """Branches of `label_utility` that were shown something."""
+    future_successes: int
+    controls: int
+    """Branches of `label_utility` that were shown nothing; they are not contributed."""
+    control_successes: int
+    machinery_failures: int
+    """Episodes of all three that the machinery ended; they are not contributed."""
     chunks: int
     """Chunks added to the index."""
 
@@ -71,7 +85,9 @@ async def build_memory(config: BuildMemoryConfig, context: JobContext) -> Memory
     def baselines(memory: ExperienceMemory, player: EpisodePlayer) -> PlayPartition:
         return Baselines(config, player, context).play
 
-    return await construct(config, context, baselines)
+    built = await construct(config, context, baselines)
+    context.run.finish()
+    return built
 
 
 Playing = Callable[[ExperienceMemory, EpisodePlayer], PlayPartition]
@@ -82,6 +98,8 @@ async def construct(
     config: ConstructionConfig, context: JobContext, playing: Playing
 ) -> MemoryBuilt:
     """Fill the memory in the run directory, partition by partition, or go on with it.
+
+    The run is the caller's to finish.
 
     Raises:
         NotFoundError: Games or recordings are not there.
@@ -99,7 +117,6 @@ async def construct(
     play = playing(memory, EpisodePlayer(config, store, context))
     async for _ in grow_memory(memory, partitions, play):
         _note_growth(memory, context.run)
-    context.run.finish()
     return _built(memory)
 
 
@@ -167,12 +184,17 @@ def _partition_rows(
         chunks[row.partition] += row.chunks
     for number in partitions:
         mine = [episode for episode in episodes if episode.partition == number]
-        played = [episode for episode in mine if not episode.stop_reason.is_machinery]
+        played = Counter(episode.arm for episode in mine)
+        won = Counter(episode.arm for episode in mine if episode.trajectory.success)
         yield PartitionRow(
             partition=number,
-            episodes=len(mine),
-            machinery_failures=len(mine) - len(played),
-            successes=sum(episode.trajectory.success for episode in played),
+            episodes=played[NO_RETRIEVAL],
+            successes=won[NO_RETRIEVAL],
+            futures=played[FUTURE],
+            future_successes=won[FUTURE],
+            controls=played[CONTROL],
+            control_successes=won[CONTROL],
+            machinery_failures=sum(episode.stop_reason.is_machinery for episode in mine),
             chunks=chunks[number],
         )
 

@@ -3,7 +3,8 @@
 As in `build_memory`, each task of partition p is played once without retrieval. Each such baseline
 is then branched: at some of its states, candidates come from D_{p-1}, and one future is played for
 each chosen rank, beside a control without guidance. Baselines and futures enter D_p by the same
-rule; controls never do. The run directory is that of a memory, with the table `labels` beside.
+rule; controls never do. The run directory is that of a memory, with the tables `labels`,
+`branchings` and `credits` beside.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from typing import Literal, NamedTuple
 from collegium.agents.units import BranchUnit
 from collegium.core import Episode, Guidance, Query, Record, integer_seed
 from collegium.experience import (
+    CONTROL,
+    FUTURE,
     LABELS,
     BranchingConfig,
     BranchPoint,
@@ -27,6 +30,7 @@ from collegium.experience import (
     read_labels,
 )
 from collegium.experience.construction import PlayPartition
+from collegium.experience.credit import CREDITS, CreditRow, credit_by_labels
 from collegium.runtime.jobs.build_memory import Baselines, MemoryBuilt, construct
 from collegium.runtime.jobs.configs import LabelUtilityConfig
 from collegium.runtime.jobs.episodes import EpisodePlayer, JobContext, Planned
@@ -35,9 +39,6 @@ from collegium.store.records import read_records
 
 BRANCHINGS = "branchings"
 """Table with what became of each baseline's branching points."""
-
-FUTURE = "future"
-CONTROL = "control"
 
 
 class BranchingRow(Record):
@@ -70,6 +71,8 @@ class LabelledMemory(Record):
     """Futures by what became of them against their baseline: `better`, `same`, `worse`."""
     paired: dict[str, int]
     """The same against their controls; futures without a control are left out."""
+    credits: tuple[CreditRow, ...]
+    """What each producer's guidance was worth."""
 
 
 async def label_utility(config: LabelUtilityConfig, context: JobContext) -> LabelledMemory:
@@ -83,7 +86,10 @@ async def label_utility(config: LabelUtilityConfig, context: JobContext) -> Labe
     def branching(memory: ExperienceMemory, player: EpisodePlayer) -> PlayPartition:
         return _Branching(config, memory, player, context).play
 
-    return _labelled(await construct(config, context, branching), context.run)
+    memory = await construct(config, context, branching)
+    _store_new(context.run, CREDITS, credit_by_labels(read_labels(context.run)))
+    context.run.finish()
+    return _labelled(memory, context.run)
 
 
 class _Asked(NamedTuple):
@@ -232,7 +238,9 @@ def _branching(config: BranchingConfig, baseline: Episode, found: Sequence[int])
     )
 
 
-def _store_new(run: RunDirectory, table: str, rows: Sequence[BranchingRow | UtilityLabel]) -> None:
+def _store_new(
+    run: RunDirectory, table: str, rows: Sequence[BranchingRow | UtilityLabel | CreditRow]
+) -> None:
     stored = run.keys(table)
     if new := [row.model_dump(mode="json") for row in rows if row.key not in stored]:
         run.append(table, new)
@@ -247,6 +255,7 @@ def _labelled(memory: MemoryBuilt, run: RunDirectory) -> LabelledMemory:
         skipped=sum(row.skipped for row in branchings),
         labels=_signs(label.label for label in labels),
         paired=_signs(label.utility for label in labels if label.utility is not None),
+        credits=tuple(read_records(run, CREDITS, CreditRow)),
     )
 
 

@@ -1,6 +1,6 @@
 """Results of the jobs, on a console."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -8,7 +8,8 @@ from rich.table import Table
 from collegium.evaluation.analyses.study import Study
 from collegium.evaluation.analyses.tables import study_tables
 from collegium.evaluation.rendering import to_rich
-from collegium.ranking.card import OrderQuality
+from collegium.experience.credit import CreditRow
+from collegium.ranking.card import Bounds, OrderQuality
 from collegium.runtime.jobs.build_memory import MemoryBuilt
 from collegium.runtime.jobs.label_utility import LabelledMemory
 from collegium.runtime.jobs.train_agents import TrainedAgents
@@ -33,6 +34,18 @@ def show_labels(made: LabelledMemory, console: Console) -> None:
     for name, counts in (("the baseline", made.labels), ("the control", made.paired)):
         table.add_row(name, *(f"{counts[sign]:,}" for sign in ("better", "same", "worse")))
     console.print(table)
+    console.print(_credits(made.credits))
+
+
+def _credits(credits: Sequence[CreditRow]) -> Table:
+    table = Table("producer", "labels", "questions", "credit", "95 % interval")
+    for row in credits:
+        ends = [_or_blank(end, "+.3f") for end in (row.low, row.high)]
+        between = " to ".join(ends) if all(ends) else ""
+        table.add_row(
+            row.key, f"{row.labels:,}", f"{row.questions:,}", f"{row.credit:+.3f}", between
+        )
+    return table
 
 
 def show_adapters(trained: TrainedAgents, console: Console) -> None:
@@ -57,9 +70,13 @@ def show_rankers(trained: TrainedRankers, console: Console) -> None:
     for row in trained.rankers:
         if row.refused:
             console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
-    table = Table("order", "NDCG", "label of the first")
+    gains = {row.key: row.advantage for row in trained.rankers}
+    table = Table("order", "NDCG", "label of the first", "NDCG over random", "over similarity")
     for name, order in _orders(trained):
-        table.add_row(name, _or_blank(order.ndcg, ".3f"), _or_blank(order.top_label, "+.4f"))
+        cells = (_or_blank(order.ndcg, ".3f"), _or_blank(order.top_label, "+.4f"))
+        gain = gains.get(name)
+        ends = () if gain is None else (_told(gain.over_random), _told(gain.over_similarity))
+        table.add_row(name, *cells, *ends)
     console.print(table)
 
 
@@ -74,6 +91,12 @@ def _orders(trained: TrainedRankers) -> Iterator[tuple[str, OrderQuality]]:
         untrained[f"similarity: {which}"] = measured.similarity
         untrained[f"random: {which}"] = measured.random
     yield from untrained.items()
+
+
+def _told(bounds: Bounds) -> str:
+    """Return the value with its interval."""
+    ends = (_or_blank(end, "+.3f") for end in (bounds.low, bounds.high))
+    return f"{bounds.value:+.3f} ({' to '.join(ends)})"
 
 
 def _or_blank(value: float | None, form: str) -> str:
