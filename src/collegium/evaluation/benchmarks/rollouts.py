@@ -14,35 +14,29 @@ Figures:
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from statistics import median
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
-from collegium.agents.loop import LoopConfig, play
-from collegium.agents.policies import GuidedPolicy
-from collegium.agents.transcript import TranscriptFormat
-from collegium.agents.units import EpisodeUnit
-from collegium.core import Agent, Clock, Sampling, SystemClock
-from collegium.environments.household import Game, Household, load_game_text
-from collegium.environments.household.generator import generate_game
-from collegium.environments.household.goals import TaskType
-from collegium.environments.household.short import HouseholdText
+from collegium.agents.loop import play
+from collegium.core import Clock, SystemClock
+from collegium.environments.household import Household
+from collegium.evaluation.benchmarks.players import (
+    LOOP,
+    SLOTS,
+    alone,
+    engine_config,
+    game_of,
+    policy_on,
+    unit_of,
+)
 from collegium.evaluation.benchmarks.result import BenchResult, Target
-from collegium.llm import Completion, Engine, Request, VllmConfig
-from collegium.llm.adapters import find_adapter
-from collegium.llm.models import DEFAULT_MODEL
+from collegium.llm import Completion, Engine, Request
 from collegium.llm.vllm_bare import BareAnswer, Wanted, run_bare
 
-R = TypeVar("R")
-
-SLOTS = 24
 GAMES = 60
 """In a round."""
 ROUNDS = 3
-ADAPTER = "generalist"
 _FULL = 0.9
 _TARGETS = {
     "engine_ratio": Target(min=0.85),
@@ -137,18 +131,12 @@ def run() -> BenchResult:
 
 def _round(number: int) -> Round:
     games = range(number * GAMES, (number + 1) * GAMES)
-    ours = _alone(_play_games, games)
-    return Round(ours, _alone(run_bare, _config(), wanted(ours), SLOTS))
-
-
-def _alone(work: Callable[..., R], *arguments: object) -> R:
-    """Work in a new process: threads that an ended engine leaves would slow down the next one."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *arguments).result()
+    ours = alone(_play_games, games)
+    return Round(ours, alone(run_bare, engine_config(), wanted(ours), SLOTS))
 
 
 def _play_games(games: Iterable[int]) -> list[Answered]:
-    return asyncio.run(play_all(games, _config().build(), SystemClock()))
+    return asyncio.run(play_all(games, engine_config().build(), SystemClock()))
 
 
 def figures(rounds: Sequence[Round]) -> dict[str, int | float | None]:
@@ -195,26 +183,9 @@ async def play_all(games: Iterable[int], engine: Engine, clock: Clock) -> list[A
 
 
 async def _play(number: int, engine: Engine, log: Log, slots: asyncio.Semaphore) -> None:
-    agent = Agent(id=ADAPTER, model=DEFAULT_MODEL, sampling=Sampling(max_tokens=24))
-    watched = Watched(engine, number, log)
-    policy = GuidedPolicy(watched, agent, TranscriptFormat(HouseholdText()), seed=0)
-    game = _game(number)
-    unit = EpisodeUnit(
-        arm="bench", environment="household", task_id=game.task.task_id, agent_id=agent.id
-    )
+    policy = policy_on(Watched(engine, number, log))
+    game = game_of(number)
     async with slots:
         log.under_way += 1
-        config = LoopConfig(avoid_repeats=True)
-        await play(Household(game), policy, unit, config=config, clock=log.clock)
+        await play(Household(game), policy, unit_of(game), config=LOOP, clock=log.clock)
         log.under_way -= 1
-
-
-def _config() -> VllmConfig:
-    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-    return VllmConfig(model=DEFAULT_MODEL, adapter=str(find_adapter(ADAPTER)), max_num_seqs=SLOTS)
-
-
-def _game(number: int) -> Game:
-    kinds = list(TaskType)
-    text = generate_game(number, kinds[number % len(kinds)])
-    return load_game_text(text, f"bench/{number}", split="generated_test", source="generated")
