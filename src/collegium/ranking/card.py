@@ -126,6 +126,8 @@ class RankerCard(Record):
     may hold out a handful of groups whose labels differ."""
     advantage: Advantage | None = None
     """Of `cross_validated`; None where it was not measured."""
+    useless: str = ""
+    """Why it learned nothing, where the configuration kept it all the same; else empty."""
     files: dict[str, str]
     """SHA-256 of each file by its name below the folder."""
     verdict: GateVerdict | None = None

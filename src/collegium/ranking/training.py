@@ -4,7 +4,7 @@ Training and validation never share a question. A ranker that gives all candidat
 score, or whose like order held-out groups no better than chance does, is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from collegium.experience.labels import UtilityLabel
 from collegium.ranking.card import Advantage, RankingMetrics
 from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.folds import held_out_scores, question_folds
-from collegium.ranking.groups import LabelledGroup, TrainingSet
+from collegium.ranking.groups import TrainingSet
 from collegium.ranking.kinds import fit_ranker
 from collegium.ranking.metrics import advantage, compared, measure
 from collegium.ranking.protocol import Ranker, Vector
@@ -40,12 +40,14 @@ class Trained(NamedTuple):
     """A ranker and how it did on questions that it was not trained on."""
 
     ranker: Ranker
+    useless: str
+    """Why it is of no use; empty for a ranker that learned something."""
     metrics: RankingMetrics
     cross_validated: RankingMetrics
     advantage: Advantage
 
 
-def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) -> Split:
+def split_by_question(data: TrainingSet, share: float, seed: int) -> Split:
     """Hold out `share` of the questions.
 
     Questions that tell something about order, and those that do not, are divided apart, so that
@@ -54,7 +56,8 @@ def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) 
     Raises:
         InvalidInputError: One side would have no group whose labels differ.
     """
-    telling = {group.question for group in groups if group.differs}
+    groups = data.groups
+    telling = {group.question for i, group in enumerate(groups) if data.tells_order(i)}
     held: set[str] = set()
     for stratum in (telling, {group.question for group in groups} - telling):
         names = sorted(stratum)
@@ -73,24 +76,41 @@ def split_by_question(groups: Sequence[LabelledGroup], share: float, seed: int) 
 
 
 def train_ranker(
-    config: AnyRankerConfig, data: TrainingSet, split: Split, seed: int, folds: int = FOLDS
+    config: AnyRankerConfig,
+    data: TrainingSet,
+    split: Split,
+    seed: int,
+    *,
+    folds: int = FOLDS,
+    keep_useless: bool = False,
 ) -> Trained:
     """Train on one side of `split`, measure on the other, and on all questions by folds.
 
     Whether it orders better than chance is judged by the folds, as one split may hold out a handful
     of groups whose labels differ.
 
+    Args:
+        config: How it is trained.
+        data: All groups.
+        split: Which of them it is trained on.
+        seed: Of the training and the folds.
+        folds: At least 2.
+        keep_useless: Return a ranker that learned nothing, with the reason, instead of raising.
+
     Raises:
         UselessRankerError: The ranker is constant, or no better than random order.
     """
     ranker = fit_ranker(config, data.subset(split.train), seed)
-    _check_varies(config.kind, data, ranker.score(data.features))
+    scores = ranker.score(data.features)
     validation = data.subset(split.validation)
     held_out = held_out_scores(config, data, question_folds(data, folds, seed), seed)
     crossed = measure(data, held_out)
-    _check_learned(config.kind, crossed)
+    useless = _why_constant(data, scores) or _why_no_better(crossed)
+    if useless and not keep_useless:
+        raise UselessRankerError(f"{config.kind}: {useless}")
     return Trained(
         ranker=ranker,
+        useless=useless,
         metrics=measure(validation, ranker.score(validation.features)),
         cross_validated=crossed,
         advantage=advantage(data, held_out, seed),
@@ -107,27 +127,29 @@ def labels_digest(labels: Iterable[UtilityLabel]) -> str:
     return content_id(sorted(content_id(label) for label in labels))
 
 
-def _check_varies(kind: str, data: TrainingSet, scores: Vector) -> None:
+def _why_constant(data: TrainingSet, scores: Vector) -> str:
     if not np.isfinite(scores).all():
-        raise UselessRankerError(
-            f"{kind}: {int((~np.isfinite(scores)).sum())} of {len(scores)} scores are no numbers; "
-            "lower its learning rate"
+        return (
+            f"{int((~np.isfinite(scores)).sum())} of {len(scores)} scores are no numbers; lower "
+            "its learning rate"
         )
     if all(np.ptp(scores[rows]) == 0 for rows in data.rows):
-        raise UselessRankerError(
-            f"{kind}: it gives all candidates of each group one score; train on more "
-            "labels, or with smaller leaves or less regularisation"
+        return (
+            "it gives all candidates of each group one score; train on more labels, or with "
+            "smaller leaves or less regularisation"
         )
+    return ""
 
 
-def _check_learned(kind: str, metrics: RankingMetrics) -> None:
+def _why_no_better(metrics: RankingMetrics) -> str:
     mine, chance = compared(metrics.ranker), compared(metrics.random)
-    if mine is None or chance is None or mine <= chance:
-        raise UselessRankerError(
-            f"{kind}: NDCG {_told(mine)} over {metrics.groups_differing} groups whose labels "
-            f"differ, each held out once, where random order has {_told(chance)}: it learned no "
-            "order; train on more labels"
-        )
+    if mine is not None and chance is not None and mine > chance:
+        return ""
+    return (
+        f"NDCG {_told(mine)} over {metrics.groups_differing} groups whose labels differ, each held "
+        f"out once, where random order has {_told(chance)}: it learned no order; train on more "
+        "labels"
+    )
 
 
 def _told(ndcg: float | None) -> str:

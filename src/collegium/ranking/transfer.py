@@ -58,7 +58,7 @@ def transfer_table(
     return [
         _row(name, kind, data, other, own)
         for kind in sorted(set(types))
-        if any(g.differs for g in data.groups if g.task_type == kind)
+        if any(data.tells_order(i) for i, one in enumerate(types) if one == kind)
     ]
 
 

@@ -130,3 +130,15 @@ def test_importances_are_made_once_and_only_what_is_asked_for(labels, tmp_path):
     train(config, tmp_path / "r")
     assert list(run.rows(IMPORTANCES)) == first
     assert not run.keys(TRANSFER)
+
+
+def test_a_demo_keeps_what_learned_nothing_and_says_so(labels, tmp_path):
+    useless = RankerPlan(ranker=LambdaMARTConfig(min_leaf=10_000), name="useless")
+    config = TrainRerankersConfig(
+        labels=labels.path, models=(useless,), analyses=BARE, keep_useless=True
+    )
+    trained, _ = train(config, tmp_path / "r")
+    assert "one score" in load_model(tmp_path / "r" / MODELS / "useless").card.useless
+    console = Console(file=io.StringIO(), width=200)
+    show_rankers(trained, console)
+    assert "of no use, but kept" in console.file.getvalue()

@@ -33,7 +33,7 @@ def whole():
 
 @KINDS
 def test_what_decides_matters_most(config, whole):
-    split = split_by_question(whole.groups, 0.2, 0)
+    split = split_by_question(whole, 0.2, 0)
     train, held = whole.subset(split.train), whole.subset(split.validation)
     measured = Measured("m", fit_ranker(config, train, 0), train, held)
     rows = importances(measured, 0)

@@ -58,12 +58,12 @@ def whole(data):
 
 @pytest.fixture(scope="module")
 def split(whole):
-    places = split_by_question(whole.groups, 0.2, 0)
+    places = split_by_question(whole, 0.2, 0)
     return whole.subset(places.train), whole.subset(places.validation)
 
 
 def trained_on(config, whole):
-    return train_ranker(config, whole, split_by_question(whole.groups, 0.2, 0), 0, folds=2)
+    return train_ranker(config, whole, split_by_question(whole, 0.2, 0), 0, folds=2)
 
 
 def saved(folder, config, data, whole):
@@ -230,7 +230,7 @@ def test_equal_scores_keep_the_first_stages_order(whole):
 
 
 def test_no_question_is_on_both_sides(whole):
-    places = split_by_question(whole.groups, 0.2, 0)
+    places = split_by_question(whole, 0.2, 0)
     train, held = (
         {whole.groups[i].question for i in side} for side in (places.train, places.validation)
     )
@@ -332,6 +332,9 @@ def test_a_ranker_that_orders_worse_than_chance_is_refused(whole):
         turned.labels[rows] *= 1 if fold else -1
     with pytest.raises(UselessRankerError, match="random order"):
         trained_on(SVMRankConfig(), turned)
+    places = split_by_question(turned, 0.2, 0)
+    kept = train_ranker(SVMRankConfig(), turned, places, 0, folds=2, keep_useless=True)
+    assert "random order" in kept.useless
 
 
 def test_many_repeats_are_trusted_more():

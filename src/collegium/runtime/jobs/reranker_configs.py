@@ -75,6 +75,9 @@ class TrainRerankersConfig(JobConfig):
     and twelve numbers a line, in the order of formulas §2.2."""
     validation: float = Field(default=0.2, gt=0, lt=1)
     """Share of the questions that is held out."""
+    keep_useless: bool = False
+    """Keep a ranker that learned nothing, with the reason in its card, instead of refusing it: for
+    demos, whose labels are few. The gate will not pass it."""
     search: SearchConfig | None = None
     """Look for better settings on the training questions first; as configured when null."""
     analyses: AnalysesConfig = AnalysesConfig()

@@ -68,8 +68,9 @@ def show_rankers(trained: TrainedRankers, console: Console) -> None:
         highlight=False,
     )
     for row in trained.rankers:
-        if row.refused:
-            console.print(f"{row.key} is of no use: {row.refused}", markup=False, highlight=False)
+        if reason := row.refused or row.useless:
+            kept = "is of no use, but kept" if row.useless else "is refused"
+            console.print(f"{row.key} {kept}: {reason}", markup=False, highlight=False)
     gains = {row.key: row.advantage for row in trained.rankers}
     table = Table("order", "NDCG", "label of the first", "NDCG over random", "over similarity")
     for name, order in _orders(trained):

@@ -59,6 +59,8 @@ class RankerRow(Record):
     null_candidate: bool
     refused: str
     """Why it is of no use; empty for a ranker that was saved."""
+    useless: str = ""
+    """Why it is of no use, though it was saved as the configuration wants."""
     groups: GroupCounts
     metrics: RankingMetrics | None
     """On held-out questions; None when it was refused."""
@@ -162,7 +164,7 @@ def _settle(work: _Work, plan: RankerPlan) -> None:
 
 def _material(work: _Work, plan: RankerPlan) -> _Material:
     whole, counts = work.data.training_set(plan.target, null=plan.null_candidate)
-    split = split_by_question(whole.groups, work.config.validation, work.config.seed)
+    split = split_by_question(whole, work.config.validation, work.config.seed)
     return _Material(whole, counts, split)
 
 
@@ -187,6 +189,7 @@ def _train(work: _Work, plan: RankerPlan, material: _Material) -> RankerRow:
         target=plan.target,
         null_candidate=plan.null_candidate,
         refused=refused,
+        useless=card.useless if card else "",
         groups=material.counts,
         metrics=card and card.metrics,
         cross_validated=card and card.cross_validated,
@@ -199,7 +202,13 @@ def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
         return read_card(work.folder(plan))
     config = work.config
     settings = find_settings(config, plan, material.train, work.run)
-    trained = train_ranker(settings, material.whole, material.split, config.seed)
+    trained = train_ranker(
+        settings,
+        material.whole,
+        material.split,
+        config.seed,
+        keep_useless=config.keep_useless,
+    )
     about: dict[str, Any] = {
         "features": work.data.schema,
         "hyperparameters": settings.model_dump(mode="json", exclude={"kind"}),
@@ -213,6 +222,7 @@ def _fit(work: _Work, plan: RankerPlan, material: _Material) -> RankerCard:
         "metrics": trained.metrics,
         "cross_validated": trained.cross_validated,
         "advantage": trained.advantage,
+        "useless": trained.useless,
     }
     return save_model(work.folder(plan), trained.ranker, work.data.resources, about)
 
