@@ -132,6 +132,13 @@ def driver_cursor(connection: sa.Connection) -> Iterator[psycopg.Cursor[Any]]:
         raise
 
 
+def client_address(database: Database) -> str:
+    """Return the address for PostgreSQL's own programs, without the password."""
+    url = database.engine.url.set(drivername="postgresql", password=None)
+    place, mark, query = url.render_as_string().partition("?")
+    return place + mark + query.replace("+", "%20")  # they take a plus for a plus
+
+
 def _close(engine: sa.Engine, server: EmbeddedServer | None) -> None:
     engine.dispose()
     if server:

@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import IO
 
 import psutil
+import sqlalchemy as sa
 
-from collegium.core import UnavailableError
+from collegium.core import ConfigError, UnavailableError
 from collegium.store.embedded_files import (
     VERSION,
     check_directory,
     check_socket_path,
     check_version,
+    clear_locks,
     explain_failure,
-    refuse_foreign_pid,
 )
 from collegium.store.programs import Programs
 
@@ -65,7 +66,10 @@ class EmbeddedServer:
     @property
     def url(self) -> str:
         """Address for SQLAlchemy and psycopg."""
-        return f"postgresql+psycopg://postgres@/postgres?host={self.folder}"
+        address = sa.URL.create(
+            "postgresql+psycopg", "postgres", database="postgres", query={"host": str(self.folder)}
+        )
+        return address.render_as_string()
 
     @property
     def keeps_running(self) -> bool:
@@ -77,10 +81,11 @@ class EmbeddedServer:
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split()[0])
             process = psutil.Process(pid)
-            ended = process.status() == psutil.STATUS_ZOMBIE  # and nobody has asked how
-            return pid if process.name() == "postgres" and not ended else None
-        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
+            # A number that was given to another server since must not be taken for this one's.
+            ours = process.name() == "postgres" and self.cluster.samefile(process.cwd())
+        except (OSError, ValueError, IndexError, psutil.Error):
             return None
+        return pid if ours else None
 
     @property
     def was_killed(self) -> bool:
@@ -99,13 +104,27 @@ class EmbeddedServer:
         """
         check_socket_path(self.folder)
         check_directory(self.data_dir)
-        with self._locked():
+        try:
+            with self._locked():
+                self._acquire(keep=keep)
+        except OSError as error:
+            raise ConfigError(
+                f"the data directory {self.data_dir} cannot be used ({error}): set COLLEGIUM_DATA "
+                "to another folder"
+            ) from error
+
+    def _acquire(self, *, keep: bool) -> None:
+        use = self._use or (self.data_dir / "users.lock").open("ab")
+        try:
+            self._start()
             if keep:
                 (self.data_dir / "keep").touch()
-            self._start()
-            if self._use is None:
-                self._use = (self.data_dir / "users.lock").open("ab")
-                fcntl.flock(self._use, fcntl.LOCK_SH)
+            fcntl.flock(use, fcntl.LOCK_SH)
+        except BaseException:
+            if use is not self._use:
+                use.close()
+            raise
+        self._use = use
 
     def release(self) -> None:
         """End the use; stops the server if it was the last one and nobody said to keep it."""
@@ -131,12 +150,15 @@ class EmbeddedServer:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         programs.own(self.folder)
         self._initialise(programs)
-        refuse_foreign_pid(self.cluster, self.folder)
+        clear_locks(self.cluster, self.folder)
         options = f"-k '{self.folder}'"
+        logged = self.log.stat().st_size if self.log.exists() else 0
         start = ("-w", "-t", str(int(_PATIENCE_S)), "-D", str(self.cluster), "-l", str(self.log))
         done = programs.call("pg_ctl", *start, "-o", options, "start")
         if not done.ok:
-            raise explain_failure("does not start", self.data_dir, done.errors + self._log_end())
+            raise explain_failure(
+                "does not start", self.data_dir, done.errors + self._log_after(logged)
+            )
 
     def _initialise(self, programs: Programs) -> None:
         """Make the cluster under another name, then rename it: a kill leaves no half of one."""
@@ -169,10 +191,13 @@ class EmbeddedServer:
                 return True
             return False
 
-    def _log_end(self) -> str:
+    def _log_after(self, place: int) -> str:
+        """Return what the server wrote to its log behind `place`."""
         if not self.log.exists():
             return ""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-12:])
+        with self.log.open("rb") as log:
+            log.seek(place)
+            return "\n" + log.read().decode(errors="replace")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

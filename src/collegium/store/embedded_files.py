@@ -11,10 +11,17 @@ VERSION = 18
 _SOCKET = ".s.PGSQL.5432"
 _MAX_SOCKET_PATH = 107
 """Bytes that the kernel takes for the path of a socket, without the closing zero."""
+_MISUNDERSTOOD = frozenset("'\"`$\\,\n")
+"""`pg_ctl` hands paths to a shell, and a comma stands between two hosts."""
 
 
 def check_socket_path(folder: Path) -> None:
-    """Refuse a folder in which the socket's path is too long for the kernel."""
+    """Refuse a path too long for a socket, or that PostgreSQL's programs would misunderstand."""
+    if found := sorted(_MISUNDERSTOOD & set(str(folder))):
+        raise ConfigError(
+            f"{folder}: PostgreSQL does not take a path with {' '.join(map(repr, found))}; set "
+            "COLLEGIUM_DATA to another"
+        )
     excess = len(bytes(folder / _SOCKET)) - _MAX_SOCKET_PATH
     if excess > 0:
         raise ConfigError(
@@ -52,22 +59,34 @@ def check_version(cluster: Path) -> None:
         )
 
 
-def refuse_foreign_pid(cluster: Path, folder: Path) -> None:
-    """Refuse to start beside a lock file whose process is alive but is no server of ours.
+def clear_locks(cluster: Path, folder: Path) -> None:
+    """Remove the lock files of a server that has ended; refuse those of a living process.
 
-    PostgreSQL clears what a dead process left. A number that was given to another process since
-    (or that counts in another container) is for people to judge: two servers destroy a cluster.
+    A number that was given to another process since (or that counts in another container) is for
+    people to judge: two servers destroy a cluster.
     """
     for lock in (cluster / "postmaster.pid", folder / f"{_SOCKET}.lock"):
-        try:
-            pid = int(lock.read_text().split()[0])
-            name = psutil.Process(pid).name()
-        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
-            continue
+        if lock.exists():
+            _clear(lock, folder.parent)
+
+
+def _clear(lock: Path, data_dir: Path) -> None:
+    remedy = f"if no server, container or machine uses {data_dir}, then rm {lock}"
+    try:
+        pid = int(lock.read_text().split()[0])
+    except (ValueError, IndexError):
+        raise UnavailableError(f"{lock} holds no process id, as after a crash: {remedy}") from None
+    try:
+        process = psutil.Process(pid)
+        name, status = process.name(), process.status()
+    except psutil.NoSuchProcess:
+        return  # PostgreSQL clears it itself
+    if status != psutil.STATUS_ZOMBIE:
         raise UnavailableError(
-            f"{lock} is left from a server with process id {pid}, which is now {name!r}: if no "
-            f"other container or machine uses {folder.parent}, then rm {lock}"
+            f"{lock} is left from a server with process id {pid}, which is now {name!r}: {remedy}"
         )
+    # It has ended, but its parent has not asked how, so PostgreSQL would take it for alive.
+    lock.unlink()
 
 
 def explain_failure(what: str, data_dir: Path, output: str) -> CollegiumError:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from collegium.core import Record
 from collegium.store import schema
-from collegium.store.database import Database
+from collegium.store.database import Database, client_address
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.ledger.checkpoints import last_checkpoint
 from collegium.store.migrations.revisions import applied_revision, latest_revision
@@ -67,7 +67,7 @@ def _running(
         running=True,
         keeps_running=server.keeps_running if server else True,
         version=connection.scalar(sa.text("show server_version")),
-        address=database.engine.url.set(drivername="postgresql", password=None).render_as_string(),
+        address=client_address(database),
         schema_revision=applied_revision(connection),
         latest_revision=latest_revision(),
     )
