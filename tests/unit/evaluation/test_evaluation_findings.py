@@ -57,6 +57,7 @@ def test_a_study_says_what_is_confirmed(runs):
     assert verdicts["Rankers go by producer metadata beside similarity"] == "not testable"
     assert [one.verdict.status for one in found.judged] == ["pass"]
     assert {row.arm for row in found.modes} == {"retrieval", "svmrank", "oracle"}
+    assert {row.silent for row in found.modes} == {0.0}
     gains = {(g.arm, g.minimum): g for g in found.advantages}
     gaps = {(p.producer, p.consumer): p.gap for p in gains["retrieval", 1].pairs}
     assert gaps["a", "b"] == pytest.approx(-40)

@@ -54,6 +54,8 @@ class ModeRow(Record):
     """What a mode did beside no guidance, and beside the most similar chunk."""
 
     arm: str
+    silent: float
+    """Share of its retrievals that brought nothing, by a ranker's choice or for lack of chunks."""
     beside_none: Difference | None
     beside_similarity: Difference | None
 
@@ -190,9 +192,16 @@ def _mode_rows(
         if arm in played - {NO_RETRIEVAL, EXPERT}:
             yield ModeRow(
                 arm=arm,
+                silent=_silent(outcome for outcome in outcomes if outcome.arm == arm),
                 beside_none=_beside(outcomes, arm, NO_RETRIEVAL, played, seed),
                 beside_similarity=_beside(outcomes, arm, RETRIEVAL, played, seed),
             )
+
+
+def _silent(outcomes: Iterable[Outcome]) -> float:
+    counts = [(outcome.retrievals, len(outcome.producers)) for outcome in outcomes]
+    asked, shown = (sum(each) for each in zip(*counts, strict=True))
+    return 1 - shown / asked if asked else 0.0
 
 
 def _beside(

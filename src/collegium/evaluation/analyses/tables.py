@@ -89,6 +89,7 @@ def modes_table(study: Study) -> Table:
         Column("Δ success, similarity", "paired, points, to retrieval by similarity"),
         Column("Δ steps, similarity", "to retrieval by similarity"),
         Column("won · lost", "task-runs that only this mode, only similarity solved"),
+        Column("silent", "retrievals that brought nothing"),
     )
     rows = tuple(
         (
@@ -99,6 +100,7 @@ def modes_table(study: Study) -> Table:
             _of(row.beside_similarity, lambda d: d.success, formats.points),
             _of(row.beside_similarity, lambda d: d.steps, formats.decimal),
             _record(row.beside_similarity),
+            _percent(row.silent),
         )
         for row in study.modes
     )
