@@ -5,13 +5,13 @@ of the first stage. A model trained with the null candidate may say that showing
 candidates below it are not returned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from collegium.agents.protocol import GuidanceSource
-from collegium.core import Guidance, InvalidInputError, Query
+from collegium.core import Chunk, Guidance, InvalidInputError, Query
 from collegium.embedding import Embedder
 from collegium.experience.batching import MicroBatcher
 from collegium.ranking.card import RankingModel
@@ -82,6 +82,10 @@ class Reranker:
         """Raise InvalidInputError when `query` has another grammar than the model."""
         self._extractor.check(query)
 
+    def prepare(self, chunks: Iterable[Chunk]) -> None:
+        """Compute what depends on chunks alone, ahead of the queries that find them."""
+        self._extractor.prepare(chunks)
+
     async def order(self, query: Query, guidance: Sequence[Guidance]) -> RankedList:
         """Return all of `guidance`, which stands in the first stage's order, in the model's."""
         self.check(query)
@@ -139,6 +143,10 @@ class RerankingSource:
         self._first_stage = first_stage
         self._candidates = candidates
         self._reranker = Reranker(model, embedder, clones)
+
+    def prepare(self, chunks: Iterable[Chunk]) -> None:
+        """See `Reranker.prepare`."""
+        self._reranker.prepare(chunks)
 
     async def retrieve(self, query: Query, k: int) -> list[Guidance]:
         """Return at most `k` candidates, best first; none where nothing is best.

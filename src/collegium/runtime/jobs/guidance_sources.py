@@ -121,13 +121,15 @@ class GuidanceSources:
 
     def ranked(self, arm: Arm, offset: int) -> GuidanceSource:
         """Return what a trained ranker puts first."""
-        return RerankingSource(
+        source = RerankingSource(
             self.first_stage(arm, offset),
             self._models[arm.mode],
             self.snapshot.embedder,
             self._config.candidates,
             {agent.id: clone_group(agent) for agent in self._config.agents},
         )
+        source.prepare(self.chunks)
+        return source
 
     @cached_property
     def chunks(self) -> list[Chunk]:
