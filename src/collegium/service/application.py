@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from collegium.service.http.limits import Limits
-    from collegium.service.retrieval import Retrieval, RetrievalSettings
+    from collegium.service.retrieval import RetrievalSettings
 
 # The engine lends 15 connections at most; some stay free for looking up keys.
 _HANDLERS_AT_ONCE = 10
@@ -37,6 +37,7 @@ class ServiceApplication:
         recorder: Recorder = NO_METRICS,
         replicas: int = 1,
         retrieval: "RetrievalSettings | None" = None,
+        indexes: bool = True,
         checkpoint_every_s: float | None = None,
         places_of_a_key: int = 50,
     ) -> None:
@@ -48,6 +49,7 @@ class ServiceApplication:
             recorder: Takes note of calls.
             replicas: How many applications share each key's rate.
             retrieval: Offer retrieval as well, made of this.
+            indexes: Fill its index here, and not in a process of its own.
             checkpoint_every_s: Sign the ledger this often while the HTTP application lives; None:
                 leave that to `collegium db checkpoint`.
             places_of_a_key: Requests of one key that may be arriving at once.
@@ -61,7 +63,14 @@ class ServiceApplication:
         digests.forget_old()
         self.keys = KeyService(store, clock, secrets.token_bytes)
         trajectories = TrajectoryService(ledger, clock)
-        self._retrieval = _retrieval(retrieval, ledger, clock) if retrieval else None
+        self._retrieval = None
+        self._indexing = None
+        if retrieval:
+            # Its packages are heavy, and the service without retrieval does not need them.
+            from collegium.service.retrieval import Indexing, Retrieval
+
+            self._retrieval = Retrieval(retrieval, ledger, clock)
+            self._indexing = Indexing(retrieval, ledger) if indexes else None
         self.registry = Registry(
             [
                 *trajectory_operations(trajectories),
@@ -115,12 +124,5 @@ class ServiceApplication:
 
     def close(self) -> None:
         """End what works in the background."""
-        if self._retrieval:
-            self._retrieval.stop()
-
-
-def _retrieval(settings: "RetrievalSettings", ledger: PostgresLedger, clock: Clock) -> "Retrieval":
-    # Its packages are heavy, and the service without retrieval does not need them.
-    from collegium.service.retrieval import Retrieval
-
-    return Retrieval(settings, ledger, clock)
+        if self._indexing:
+            self._indexing.stop()

@@ -1,9 +1,10 @@
-"""Retrieval put together: an embedder, the library's reader and writer, rankers, use-cases.
+"""Retrieval put together: what answers, and what fills the index, in one process or in two.
 
-The reader and the writer have the library each to themselves; they meet on the disk.
+Each has the library and the embedder to itself; they meet on the disk.
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 from collegium.core import Clock, UnavailableError
@@ -21,37 +22,26 @@ from collegium.store.ledger.postgres import PostgresLedger
 
 
 class Retrieval:
-    """Everything of retrieval in one process."""
+    """What answers: the library's reader, the rankers, the use-cases."""
 
     def __init__(self, settings: RetrievalSettings, ledger: PostgresLedger, clock: Clock) -> None:
-        """Load models, open the library, warm everything, and begin to index.
-
-        Where another process indexes already, this one waits to take its place.
+        """Load models, open the library, and warm everything.
 
         Raises:
             NotFoundError: A model is not there.
             CorruptDataError: A file of a model or of the library cannot be used.
             ConfigError: The gate has not passed a model.
         """
-        data_dir = ledger.database.settings.data_dir
-        folder = (settings.folder or data_dir / "retrieval").absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _folder(settings, ledger)
         embedder = SharedEmbedder(build_embedder(settings.embedder))
-        made_of = (folder, ledger.identity(), embedder, settings.memory)
-        self._written = Library(*made_of)
-        # The two share a file of vectors, each in threads of its own.
-        asked, kept = (CachedEmbedder(embedder, folder / "vectors") for _ in range(2))
         modes = load_modes(
             settings.models,
-            SharedEmbedder(asked),
+            SharedEmbedder(CachedEmbedder(embedder, folder / "vectors")),
             settings.default_mode,
             allow_ungated=settings.allow_ungated,
         )
-        indexer = Indexer(
-            ledger, self._written, embedder, settings.memory, kept if settings.models else None
-        )
-        self._indexer = IndexerThread(indexer, folder / f"{self._written.directory.name}.lock")
-        first_stage = FirstStage(Library(*made_of), embedder, settings.candidates)
+        self._library = Library(folder, ledger.identity(), embedder, settings.memory)
+        first_stage = FirstStage(self._library, embedder, settings.candidates)
         first_stage.warm()
         self._service = RetrievalService(
             ledger,
@@ -63,20 +53,39 @@ class Retrieval:
             entropy=os.urandom,
         )
         self._wanted = ledger.position()
-        self._indexer.start()
 
     def operations(self) -> tuple[Operation[Any, Any], ...]:
         """Return the use-cases as operations."""
         return retrieval_operations(self._service)
 
-    def stop(self) -> None:
-        """End indexing in this process."""
-        self._indexer.stop()
-
     def check_ready(self) -> None:
         """Raise UnavailableError until all is found that had been contributed at the start."""
-        reached = self._written.read_progress().position
+        reached = self._library.read_progress().position
         if reached < self._wanted:
             raise UnavailableError(
                 f"the index is at event {reached}; there were {self._wanted} at the start"
             )
+
+
+class Indexing:
+    """What fills the index, on a thread of its own."""
+
+    def __init__(self, settings: RetrievalSettings, ledger: PostgresLedger) -> None:
+        """Begin to index; where another process does already, wait to take its place."""
+        folder = _folder(settings, ledger)
+        embedder = build_embedder(settings.embedder)
+        library = Library(folder, ledger.identity(), embedder, settings.memory)
+        parts = CachedEmbedder(embedder, folder / "vectors") if settings.models else None
+        indexer = Indexer(ledger, library, embedder, settings.memory, parts)
+        self._thread = IndexerThread(indexer, folder / f"{library.directory.name}.lock")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it after the page under way."""
+        self._thread.stop()
+
+
+def _folder(settings: RetrievalSettings, ledger: PostgresLedger) -> Path:
+    folder = settings.folder or ledger.database.settings.data_dir / "retrieval"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.absolute()

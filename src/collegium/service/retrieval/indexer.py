@@ -2,8 +2,8 @@
 
 It follows the ledger by position. A contribution whose score reaches the memory's threshold, of an
 admitted split, is cut into chunks, embedded and added; then the progress moves. It may be killed at
-any moment: another one, or the same one later, goes on from the progress. Replicas on one machine
-elect the one that works by a lock on the library, which ends with its process.
+any moment: another one, or the same one later, goes on from the progress. Of several on one machine
+one works, elected by a lock on the library, which ends with its process.
 """
 
 import threading
@@ -11,10 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import structlog
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from collegium.core import Chunk, CollegiumError, Trajectory
 from collegium.embedding import Embedder
@@ -25,7 +23,6 @@ from collegium.store.ledger import Event, Ledger
 
 PAGE = 32
 """Contributions indexed between two moves of the progress."""
-_SLICE = 16
 _IDLE_S = 0.25
 _FAILED_S = 5.0
 
@@ -92,8 +89,8 @@ class Indexer:
                 )
         for place, found in chunks.items():
             if self._parts:
-                _embed(self._parts, [part for c in found for part in (c.goal, c.state, c.context)])
-            vectors = _embed(self._embedder, [chunk.key_text for chunk in found])
+                self._parts.embed([part for c in found for part in (c.goal, c.state, c.context)])
+            vectors = self._embedder.embed([chunk.key_text for chunk in found])
             self._library.opened(*place).add(found, vectors)
 
     def _admits(self, trajectory: Trajectory) -> bool:
@@ -105,12 +102,6 @@ def _moved(progress: Progress, reached: int, events: Sequence[Event]) -> Progres
     if not events:
         return progress.model_copy(update={"position": reached})
     return Progress(position=reached, newest=events[-1].position, newest_id=events[-1].id)
-
-
-def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Embed a few at a time: those who ask share the embedder, and wait for one slice only."""
-    slices = [texts[start : start + _SLICE] for start in range(0, len(texts), _SLICE)]
-    return np.concatenate([embedder.embed(few) for few in slices])
 
 
 class IndexerThread(threading.Thread):
