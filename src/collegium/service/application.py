@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from collegium.core import Clock, SystemClock, UnavailableError
-from collegium.service.background import chores_of, doing
+from collegium.service.background import Chore, chores_of, doing
 from collegium.service.keys import CallLimiter, KeyRing, KeyService, Places, key_operations
 from collegium.service.operations import NO_METRICS, Gateway, Recorder, Registry
 from collegium.service.trajectories import TrajectoryService, trajectory_operations
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collegium.service.http.limits import Limits
     from collegium.service.retrieval import RetrievalSettings
 
-# The engine lends 15 connections at most; some stay free for looking up keys.
+# The engine lends 15 connections at most: the rest is for keys, readiness and what goes on beside.
 _HANDLERS_AT_ONCE = 10
+_FORGET_EVERY_S = 3600.0
 
 
 class ServiceApplication:
@@ -56,11 +57,12 @@ class ServiceApplication:
         """
         self._database = database
         clock = clock or SystemClock()
-        self._chores = chores_of(database, clock, checkpoint_every_s)
         ledger = PostgresLedger(database, clock)
         store = KeyStore(database)
         digests = RequestDigests(database, clock)
         digests.forget_old()
+        forget = Chore("forget", _FORGET_EVERY_S, digests.forget_old)
+        self._chores = [*chores_of(database, clock, checkpoint_every_s), forget]
         self.keys = KeyService(store, clock, secrets.token_bytes)
         trajectories = TrajectoryService(ledger, clock)
         self._retrieval = None

@@ -26,7 +26,7 @@ class Chore(NamedTuple):
     name: str
     every_s: float
     """From the end of one turn to the next, and before the first."""
-    act: Callable[[], None]
+    act: Callable[[], object]
 
 
 def chores_of(database: Database, clock: Clock, checkpoint_every_s: float | None) -> list[Chore]:

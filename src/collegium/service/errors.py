@@ -35,6 +35,9 @@ STATUS: Mapping[str, int] = {
 """HTTP status by error code."""
 
 _MAX_PROBLEMS = 20
+"""Problems that are named."""
+_MAX_LISTED = 1000
+"""Problems among which those are found."""
 
 
 class MethodNotAllowedError(InvalidInputError):
@@ -108,6 +111,8 @@ def status_of(code: str) -> int:
 
 def explain(error: ValidationError) -> InvalidInputError:
     """Return places and problems, without the caller's values: logs and answers stay clean."""
+    if error.error_count() > _MAX_LISTED:  # listing them takes longer than finding them
+        return InvalidInputError(f"{error.error_count()} things are wrong, too many to name one")
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in problems[:_MAX_PROBLEMS]]
     if len(problems) > _MAX_PROBLEMS:

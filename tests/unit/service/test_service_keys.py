@@ -1,13 +1,16 @@
 """Keys: hashes only, rates, rotation, ends, and revocation that reaches all within a minute."""
 
+import asyncio
+import time
 from datetime import UTC, datetime
 
 import pytest
 from service_fixtures import local_service
 
 from collegium.cli import main
-from collegium.core import FixedClock
-from collegium.service.keys import CallLimiter
+from collegium.core import FixedClock, UnauthenticatedError
+from collegium.service.keys import CallLimiter, KeyRing
+from collegium.store.keys import KeyStore
 
 PATH = "/v1/namespaces/demo/trajectories"
 
@@ -104,6 +107,43 @@ def test_replicas_share_a_rate(clock):
     assert [limiter.take("a", 8) for _ in range(2)] == [0, 0]
     assert limiter.take("a", 8) == 30
     assert CallLimiter(clock, replicas=4).take("b", 1) == 0
+
+
+def test_replicas_keep_to_a_rate_below_one_call_each(clock):
+    limiters = [CallLimiter(clock, replicas=4) for _ in range(4)]
+    assert [limiter.take("a", 2) for limiter in limiters] == [0] * 4
+    clock.advance(60)
+    assert [limiter.take("a", 2) for limiter in limiters] == [60] * 4
+    clock.advance(60)
+    assert [limiter.take("a", 2) for limiter in limiters] == [0] * 4
+
+
+@pytest.mark.parametrize("label", ["\x1b[2J", "a\nb", "\u202eevil", "\x07"])
+def test_labels_cannot_command_terminals(timed, label):
+    body = {"scopes": ["read"], "namespaces": None, "label": label}
+    answer = timed.call("POST", "/v1/keys", timed.mint("admin"), json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_input")
+
+
+def test_floods_of_unknown_keys_leave_connections_to_others(database, clock):
+    class Slow(KeyStore):
+        under_way, most = 0, 0
+
+        def find(self, key_id):
+            Slow.under_way += 1
+            Slow.most = max(Slow.most, Slow.under_way)
+            time.sleep(0.02)
+            Slow.under_way -= 1
+
+    async def flood():
+        ring = KeyRing(Slow(database), clock)
+        tokens = [f"clg_{number:012x}_{'0' * 64}" for number in range(30)]
+        calls = [ring.identify(token) for token in tokens]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(answer) for answer in answers} == {UnauthenticatedError}
+
+    asyncio.run(flood())
+    assert 1 <= Slow.most <= 3
 
 
 def test_admins_of_a_namespace_stay_within_it(timed):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from service_fixtures import example_trajectory
+from service_fixtures import example_trajectory, local_service
 
 from collegium.service.application import ServiceApplication
 from collegium.service.http.limits import Limits
@@ -110,6 +110,19 @@ def test_no_stream_is_held_open_for_nothing(service):
         answer = service.call(method, "/mcp", key, headers={"accept": "text/event-stream"})
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
         assert answer.json()["error"]["code"] == "method_not_allowed"
+
+
+def test_those_turned_away_leave_a_line_and_a_count(database, capsys):
+    counted = []
+
+    class Counting:
+        def called(self, operation, door, code, seconds):
+            counted.append((operation, door, code))
+
+    with local_service(database, recorder=Counting()) as service:
+        service.call("POST", "/mcp", "nonsense", json={})
+    assert counted == [("unknown", "mcp", "unauthenticated")]
+    assert "refused" in capsys.readouterr().out
 
 
 def test_every_message_counts(service):

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -18,7 +19,7 @@ from collegium.service.operations import (
     Scope,
     parse_json,
 )
-from collegium.service.operations.guard import MAX_DEPTH, check_json
+from collegium.service.operations.guard import MAX_DEPTH, MAX_VALUES, check_json
 
 
 class Asked(NamespacedInput):
@@ -69,6 +70,27 @@ def test_registry(operation):
     assert list(registry) == [operation] == [registry["ask"]]
     with pytest.raises(NotFoundError, match="known: ask"):
         registry["tell"]
+
+
+def test_floods_of_values_are_refused_quickly():
+    """Validating half a million values in the wrong place takes half a minute."""
+    check_json([0] * (MAX_VALUES - 1))
+    for flood in ([0] * 10**6, {str(n): 0 for n in range(10**5)}):
+        started = time.process_time()
+        with pytest.raises(InvalidInputError, match="more than 20000 values"):
+            Asked.parse({"namespace": "demo", "number": flood})
+        assert time.process_time() - started < 1
+
+
+def test_long_names_do_not_make_places_slow():
+    started = time.process_time()
+    check_json({"a" * 10**6: [0] * 10_000})
+    assert time.process_time() - started < 1
+
+
+def test_many_problems_are_counted_not_listed():
+    with pytest.raises(InvalidInputError, match="5000 things are wrong"):
+        Asked.parse({"namespace": "demo", **{str(n): 0 for n in range(5000)}})
 
 
 JSON = st.recursive(

@@ -163,5 +163,5 @@ def _address(host: str, port: int) -> str:
 
 def _taken(host: str, port: int, why: str) -> ConfigError:
     return ConfigError(
-        f"port {port} on {host}: {why}; end what listens there, or choose another with --port"
+        f"port {port} on {host}: {why}; choose others with --port and --host, or end what is there"
     )

@@ -29,6 +29,7 @@ def health_routes(check_ready: Callable[[], None]) -> APIRouter:
         check_ready: Raises UnavailableError, with the reason, while the service cannot work.
     """
     router = APIRouter(tags=["health"])
+    alone = anyio.CapacityLimiter(1)  # whoever asks often takes one connection, not all
 
     @router.get("/healthz", summary="Alive: the process answers")
     async def healthz() -> Health:
@@ -36,7 +37,7 @@ def health_routes(check_ready: Callable[[], None]) -> APIRouter:
 
     @router.get("/readyz", summary="Ready: the database is there and up to date; else 503")
     async def readyz() -> Health:
-        await anyio.to_thread.run_sync(check_ready)
+        await anyio.to_thread.run_sync(check_ready, limiter=alone)
         return Health(status="ready")
 
     @router.get("/version", summary="Which software answers")

@@ -1,7 +1,8 @@
 """Calls a minute by key: a token bucket each, in memory.
 
-A bucket holds one minute's calls and fills evenly. Where several replicas answer, each gives out
-its share of a key's rate, so that together they keep to it.
+A bucket holds one minute's calls, but at least one, and fills evenly. Where several replicas
+answer, each gives out its share of a key's rate, so that together they keep to it; a key whose
+calls all reach one replica gets that share only.
 """
 
 from collections import OrderedDict
@@ -28,12 +29,13 @@ class CallLimiter:
 
     def take(self, key_id: str, calls_per_minute: int) -> float:
         """Take one call; return 0, or the seconds until one is free."""
-        size = max(calls_per_minute / self._replicas, 1.0)
+        rate = calls_per_minute / self._replicas
+        size = max(rate, 1.0)
         now = self._clock.monotonic()
         bucket = self._buckets.pop(key_id, _Bucket(size, now))
-        calls = min(size, bucket.calls + (now - bucket.at) * size / 60)
+        calls = min(size, bucket.calls + (now - bucket.at) * rate / 60)
         granted = calls >= 1
         self._buckets[key_id] = _Bucket(calls - granted, now)
         if len(self._buckets) > _MAX_BUCKETS:
             self._buckets.popitem(last=False)
-        return 0.0 if granted else (1 - calls) * 60 / size
+        return 0.0 if granted else (1 - calls) * 60 / rate

@@ -18,6 +18,8 @@ from collegium.store.keys import KeyRow, KeyStore
 REMEMBER_S = 30.0
 """Half of the minute within which a revoked key is refused everywhere."""
 _MAX_REMEMBERED = 10_000
+_LOOKUPS_AT_ONCE = 3
+"""A flood of unknown keys takes no more of the database's connections."""
 _REFUSED = "this key is unknown, revoked or expired; ask for another"
 
 
@@ -34,6 +36,7 @@ class KeyRing:
         self._store = store
         self._clock = clock
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        self._threads = anyio.CapacityLimiter(_LOOKUPS_AT_ONCE)
 
     async def identify(self, token: str | None) -> Caller:
         """Return the caller; raises UnauthenticatedError or UnavailableError."""
@@ -48,7 +51,7 @@ class KeyRing:
     async def _look_up(self, key_id: str) -> _Remembered:
         # The time before the question: the answer may be as old as that.
         asked = self._clock.monotonic()
-        row = await anyio.to_thread.run_sync(self._store.find, key_id)
+        row = await anyio.to_thread.run_sync(self._store.find, key_id, limiter=self._threads)
         self._remembered.pop(key_id, None)
         if row is None:
             raise UnauthenticatedError(_REFUSED)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from collegium.core import Clock, ConflictError, ForbiddenError, NotFoundError, Record, SystemClock
 from collegium.service.operations import Call, Caller, Input, Namespace, Scope
@@ -38,6 +38,13 @@ class MintInput(Input):
     """How often it may be used."""
     expires_in_days: float | None = Field(default=None, gt=0, le=36_500)
     """When it ends; null: not by itself."""
+
+    @field_validator("label")
+    @classmethod
+    def _printable(cls, label: str) -> str:
+        if not label.isprintable():  # an operator's terminal would obey some of these
+            raise ValueError("holds characters that cannot be printed, such as control characters")
+        return label
 
 
 class ListKeysInput(Input):

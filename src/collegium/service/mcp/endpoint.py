@@ -14,9 +14,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from collegium.core import CollegiumError
 from collegium.service.bearer import bearer
 from collegium.service.mcp.server import Context, build_mcp_server
-from collegium.service.operations import Caller, Gateway, Registry
+from collegium.service.operations import Caller, Door, Gateway, Registry
 
 
 class McpEndpoint:
@@ -47,9 +48,16 @@ class McpEndpoint:
             RateLimitedError: The key's calls or places are used up.
         """
         request = Request(scope)
-        request.state.caller = await self._gateway.admit(bearer(request))
+        request.state.caller = await self._admit(request)
         with self._gateway.places.hold(request.state.caller.key_id):
             await self._sessions.handle_request(scope, receive, send)
+
+    async def _admit(self, request: Request) -> Caller:
+        try:
+            return await self._gateway.admit(bearer(request))
+        except CollegiumError as error:
+            self._gateway.note_refused(Door.MCP, request.state.request_id, error)
+            raise
 
 
 async def _caller(context: Context) -> Caller:

@@ -26,6 +26,7 @@ from collegium.service.errors import UnexpectedError
 from collegium.service.operations.metrics import Recorder
 from collegium.service.operations.operation import Call, Caller, Input, Operation
 
+_UNKNOWN = "unknown"
 Reader = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -135,6 +136,17 @@ class Gateway:
             raise error
         return caller
 
+    def note_refused(self, door: Door, request_id: str, error: CollegiumError) -> None:
+        """Note a call that was turned away before it said what it wants."""
+        self.recorder.called(_UNKNOWN, door.value, error.code, 0.0)
+        structlog.get_logger().info(
+            "refused",
+            door=door.value,
+            request_id=request_id,
+            code=error.code,
+            reason=str(error),
+        )
+
     async def _answer(
         self, caller: Caller, operation: Operation[Any, Any], incoming: Incoming
     ) -> BaseModel:
@@ -143,17 +155,23 @@ class Gateway:
             raise InvalidInputError(f"{operation.name} takes no Idempotency-Key; leave it out")
         with self.places.hold(caller.key_id):
             arguments = await incoming.read()
-        given: Input = operation.input.parse(arguments)
         call = Call(caller, incoming.request_id)
         if operation.is_coroutine:
+            given: Input = operation.input.parse(arguments)
             return cast(BaseModel, await operation.handler(call, given))
         return await anyio.to_thread.run_sync(
-            self._perform, operation, call, given, incoming.idempotency_key, limiter=self.threads
-        )
+            self._perform, operation, call, arguments, incoming.idempotency_key,
+            limiter=self.threads,
+        )  # fmt: skip
 
     def _perform(
-        self, operation: Operation[Any, Any], call: Call, given: Input, key: str | None
+        self,
+        operation: Operation[Any, Any],
+        call: Call,
+        arguments: dict[str, Any],
+        key: str | None,
     ) -> BaseModel:
+        given: Input = operation.input.parse(arguments)
         if key is not None:
             digest = content_id([operation.name, given.model_dump(mode="json")])
             self.digests.claim(call.caller.key_id, key, digest)

@@ -1,7 +1,8 @@
 """JSON from strangers: what neither our records nor PostgreSQL can hold is refused by name.
 
 Refused: text that is not UTF-8, half surrogate pairs, the character NUL, NaN and infinities,
-whole numbers beyond 64 bits, and nesting deeper than 64.
+whole numbers beyond 64 bits, nesting deeper than 64, and more than 20,000 values, as a million of
+them in the wrong place keep a process busy for half a minute.
 """
 
 import math
@@ -13,6 +14,9 @@ from pydantic_core import from_json
 from collegium.core import InvalidInputError
 
 MAX_DEPTH = 64
+MAX_VALUES = 20_000
+_MAX_PLACE = 100
+_TOP = "(top)"
 _LARGEST = 2**63 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -28,19 +32,32 @@ def parse_json(body: bytes) -> Any:
         raise InvalidInputError(f"the body is not JSON in UTF-8: {error}") from None
 
 
-def check_json(value: Any, place: str = "", depth: int = 0) -> None:
+def check_json(value: Any) -> None:
     """Raise InvalidInputError if anything inside `value` is refused, and say where it stands."""
-    if depth > MAX_DEPTH:
-        raise InvalidInputError(f"{_start(place)}: nested deeper than {MAX_DEPTH}")
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            check_json(key, place, depth + 1)
-            check_json(inner, f"{place}.{key}", depth + 1)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            check_json(inner, f"{place}.{index}", depth + 1)
-    elif problem := _problem(value):
-        raise InvalidInputError(f"{_start(place)}: {problem}")
+    _Check().look_at(value, "", 0)
+
+
+class _Check:
+    """One look at everything inside a value."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def look_at(self, value: Any, place: str, depth: int) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise InvalidInputError(f"more than {MAX_VALUES} values; send less at a time")
+        if depth > MAX_DEPTH:
+            raise InvalidInputError(f"{place or _TOP}: nested deeper than {MAX_DEPTH}")
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                self.look_at(key, place, depth + 1)
+                self.look_at(inner, _inside(place, key), depth + 1)
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                self.look_at(inner, _inside(place, index), depth + 1)
+        elif problem := _problem(value):
+            raise InvalidInputError(f"{place or _TOP}: {problem}")
 
 
 def _problem(value: Any) -> str | None:
@@ -56,6 +73,7 @@ def _problem(value: Any) -> str | None:
     return None
 
 
-def _start(place: str) -> str:
-    """Return a place short enough to print, whoever wrote its names."""
-    return place.removeprefix(".")[:100] or "(top)"
+def _inside(place: str, name: str | int) -> str:
+    """Return the place of `name` at `place`, short enough to print, whoever wrote the names."""
+    inner = str(name)[:_MAX_PLACE]
+    return f"{place}.{inner}"[:_MAX_PLACE] if place else inner
