@@ -135,8 +135,12 @@ class RankerCard(Record):
 
     @property
     def model_id(self) -> str:
-        """Content id of the model; the verdict is not part of it."""
-        return content_id(self.model_dump(mode="json", exclude={"verdict"}), length=16)
+        """Content id of the model; the verdict is not part of it.
+
+        Nor are fields that hold their defaults, so that a field that cards gain later renames none.
+        """
+        said = self.model_dump(mode="json", exclude={"verdict"}, exclude_defaults=True)
+        return content_id(said, length=16)
 
     @property
     def may_serve(self) -> bool:
