@@ -187,6 +187,16 @@ def test_showing_nothing_can_be_chosen(database, tmp_path, models):
             assert (decision["shown"], decision["propensity"]) == ([], decision["null_propensity"])
 
 
-def test_parts_are_embedded_when_they_are_indexed(ranked, key, tmp_path):
-    filled(ranked, key)
+def test_a_service_starts_with_its_chunks_prepared(database, tmp_path, models):
+    made_of = with_models(tmp_path / "index", models, "lambdamart")
+    with local_service(database, retrieval=made_of) as service:
+        key = service.mint("read", "write", calls_per_minute=10**6)
+        filled(service, key)
+        before = retrieve(service, key, mode="lambdamart")
+        service.application.close()
+    with local_service(database, retrieval=made_of) as service:
+        after = retrieve(service, key, mode="lambdamart")
+        assert after["guidance"] == before["guidance"]
+        assert after["decision"]["candidates"] == before["decision"]["candidates"]
+        service.application.close()
     assert (tmp_path / "index" / "vectors" / "embeddings.sqlite").stat().st_size > 0

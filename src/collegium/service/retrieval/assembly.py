@@ -43,6 +43,7 @@ class Retrieval:
         self._library = Library(folder, ledger.identity(), embedder, settings.memory)
         first_stage = FirstStage(self._library, embedder, settings.candidates)
         first_stage.warm()
+        modes.prepare(self._library)
         self._service = RetrievalService(
             ledger,
             first_stage,

@@ -13,13 +13,16 @@ writer adds again is a duplicate.
 """
 
 import shutil
+from collections.abc import Sequence
+from heapq import nlargest
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
 from pydantic import ValidationError
 
-from collegium.core import CorruptDataError, Record, content_id
+from collegium.core import Chunk, CorruptDataError, Record, content_id
 from collegium.embedding import Embedder
 from collegium.experience import MemoryConfig, VectorIndex
 from collegium.experience.index import IndexHeader, open_index
@@ -80,6 +83,12 @@ class Library:
     def grammars(self, namespace: str) -> list[str]:
         """Return the grammars of a namespace's chunks, sorted."""
         return sorted(grammar for known, grammar in self._indexes if known == namespace)
+
+    def newest(self, grammar: str, count: int) -> Sequence[Chunk]:
+        """Return the newest chunks of a grammar in all namespaces, newest first."""
+        mine = [index for (_, known), index in self._indexes.items() if known == grammar]
+        chunks = chain.from_iterable(index.chunks() for index in mine)
+        return nlargest(count, chunks, key=lambda chunk: chunk.partition)
 
     def opened(self, namespace: str, grammar: str) -> VectorIndex:
         """Return the index of a namespace for a grammar, made when it is not there: writer only."""

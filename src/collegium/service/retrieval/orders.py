@@ -8,6 +8,8 @@ from collegium.core import ConfigError, Guidance, InvalidInputError, Query
 from collegium.embedding import Embedder
 from collegium.ranking.card import RankerCard, RankingModel, load_model
 from collegium.ranking.cascade import RankedCandidate, RankedList, Reranker
+from collegium.ranking.features import RECENT
+from collegium.service.retrieval.library import Library
 from collegium.service.retrieval.settings import SIMILARITY
 
 
@@ -41,8 +43,12 @@ class RankerOrder:
 
     def __init__(self, model: RankingModel, embedder: Embedder) -> None:
         """Order by `model`; raises InvalidInputError if its features need another embedder."""
-        self.card: RankerCard | None = model.card
+        self.card = model.card
         self._reranker = Reranker(model, embedder)
+
+    def prepare(self, library: Library) -> None:
+        """Compute ahead of requests what depends on the library's newest chunks alone."""
+        self._reranker.prepare(library.newest(self.card.features.grammar, RECENT))
 
     async def order(self, query: Query, guidance: Sequence[Guidance]) -> RankedList:
         """See `Order`; raises InvalidInputError for another grammar than the model's."""
@@ -65,6 +71,12 @@ class Modes:
         if chosen not in self._orders:
             raise InvalidInputError(f"mode: no {chosen[:64]!r}; known: {self._known()}")
         return chosen, self._orders[chosen]
+
+    def prepare(self, library: Library) -> None:
+        """Make the rankers ready for what `library` holds."""
+        for order in self._orders.values():
+            if isinstance(order, RankerOrder):
+                order.prepare(library)
 
     def _known(self) -> str:
         return ", ".join(sorted(self._orders))
