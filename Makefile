@@ -73,6 +73,7 @@ lint: $(INSTALLED)
 bench: $(PARITY)
 	.venv/bin/collegium bench household
 	.venv/bin/collegium bench rollouts
+	.venv/bin/collegium bench branching
 	.venv/bin/collegium bench ledger
 	.venv/bin/collegium bench features
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 class Benchmark(StrEnum):
     """What can be measured; each is a module of `evaluation.benchmarks` with a `run`."""
 
+    BRANCHING = "branching"
+    """Futures from a copied state against the same futures from a reset."""
     FEATURES = "features"
     """Features and scores of 20 candidates."""
     HOUSEHOLD = "household"
