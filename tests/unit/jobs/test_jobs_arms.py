@@ -103,7 +103,11 @@ def trained(monkeypatch):
     class Model:
         card = Card
 
-    def ranking(first_stage, model, embedder, candidates):
+    class Ranked(RandomSource):
+        def prepare(self, chunks):
+            assert len(chunks) > 0
+
+    def ranking(first_stage, model, embedder, candidates, clones):
         assert candidates == 20
         assert model is Model
         return ranking.source
@@ -113,7 +117,7 @@ def trained(monkeypatch):
         return Model
 
     def rank(self, arm, offset):
-        ranking.source = RandomSource(
+        ranking.source = Ranked(
             self.chunks, self.snapshot.embedder, self._config.retrieval, 7
         )
         return original(self, arm, offset)
