@@ -64,6 +64,6 @@ def fresh_database(server: EmbeddedServer, keys: Path) -> DatabaseSettings:
             "select pg_terminate_backend(pid) from pg_stat_activity "
             "where application_name = 'collegium'"
         )
-        connection.execute("drop schema if exists collegium cascade")
+        connection.execute("drop schema if exists collegium, collegium_replaced cascade")
     url = f"postgresql://postgres@/postgres?host={server.folder}"
     return DatabaseSettings(url=url, data_dir=server.data_dir, key_dir=keys)

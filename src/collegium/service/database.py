@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from collegium.core import Record, SystemClock
 from collegium.service.publishing import PublishedRun, publish_run
-from collegium.store.backups import BackupCard, back_up, read_card, restore
+from collegium.store.backups import (
+    BackupCard,
+    back_up,
+    forget_replaced,
+    read_card,
+    restore,
+    take_back_replaced,
+)
 from collegium.store.database import Database
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.keys import KeyRow, KeyStore
@@ -120,7 +127,8 @@ class DatabaseService:
 
         What was taken back since the backup stays taken back, as far as the database that is
         replaced knows of it and holds the same ledger: texts that were erased are erased again,
-        and keys stay as they are now. For a moment in between, the backup's keys count.
+        and keys stay as they are now. For a moment in between, the backup's keys count to services
+        that are running; nothing else opens the database until all is done.
 
         Args:
             file: The backup.
@@ -129,6 +137,7 @@ class DatabaseService:
         """
         card = read_card(file)
         with closing(Database.connect(self._settings)) as database:
+            take_back_replaced(database)
             before = _Before.of(database)
             keys = before.keys if before.ledger == card.ledger else None
             restore(database, file)
@@ -137,6 +146,7 @@ class DatabaseService:
                 _accept(database, KeyFolder(self._settings.keys))
             ledger = PostgresLedger(database)
             again = erase_again(ledger, before.erased) if before.erased else 0
+            forget_replaced(database)
         return Restored(
             backup=card,
             lost=max(0, before.position - card.position),

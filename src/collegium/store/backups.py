@@ -5,11 +5,15 @@ so verification notices. Personal texts erased after a backup are still in it; r
 database that knows of those erasures carries them out again.
 """
 
+import fcntl
 import hashlib
 import os
 import subprocess
+import tempfile
+import uuid
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import sqlalchemy as sa
 
@@ -23,12 +27,22 @@ from collegium.core import (
     UnavailableError,
 )
 from collegium.store import schema
-from collegium.store.database import Database
-from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+from collegium.store.database import Database, client_address
+from collegium.store.files import write_text
+from collegium.store.migrations.revisions import (
+    applied_revision,
+    is_being_restored,
+    latest_revision,
+    upgrade,
+)
 from collegium.store.programs import packaged_programs
-from collegium.store.schema import SCHEMA
+from collegium.store.schema import REPLACED, SCHEMA
 
 _BLOCK = 1 << 20
+_PUT_ASIDE = (
+    f"do $$ begin if to_regnamespace('{SCHEMA}') is not null then "
+    f"alter schema {SCHEMA} rename to {REPLACED}; end if; end $$"
+)
 _UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;"
 
 
@@ -56,18 +70,33 @@ def back_up(database: Database, file: Path, clock: Clock | None = None) -> Backu
     """
     if file.exists():
         raise ConfigError(f"{file} is there already: choose another name")
-    raw = file.with_name(f"{file.name}.new")
+    try:
+        return _write(database, file, (clock or SystemClock()).now())
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written ({error.strerror}): choose another") from error
+
+
+def _write(database: Database, file: Path, now: datetime) -> BackupCard:
+    raw = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    raw.touch(mode=0o600)  # for the owner only: personal texts are in it
+    try:
+        card = _dump(database, raw, now)
+        write_text(card_file(file), card.model_dump_json(indent=1))
+        raw.rename(file)
+    finally:
+        raw.unlink(missing_ok=True)
+    return card
+
+
+def _dump(database: Database, file: Path, now: datetime) -> BackupCard:
     with database.connection() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         snapshot = connection.scalar(sa.text("select pg_export_snapshot()"))
         _run(
             database, "pg_dump", "--format=custom", f"--schema={SCHEMA}", f"--snapshot={snapshot}",
-            "--no-owner", "--no-privileges", f"--file={raw}",
+            "--no-owner", "--no-privileges", f"--file={file}",
         )  # fmt: skip
-        card = _card(connection, raw, (clock or SystemClock()).now())
-    card_file(file).write_text(card.model_dump_json(indent=1), encoding="utf-8")
-    raw.rename(file)
-    return card
+        return _card(connection, file, now)
 
 
 def card_file(file: Path) -> Path:
@@ -105,33 +134,51 @@ def read_card(file: Path) -> BackupCard:
 def restore(database: Database, file: Path) -> BackupCard:
     """Put a backup in the place of all that is in the database; all or nothing.
 
+    What was there is kept aside until `forget_replaced`, so that what was taken back since the
+    backup can be taken back again; until then nobody opens the database.
+
     Raises:
         UnavailableError: It failed, and everything is as before.
     """
     card = read_card(file)
-    script = file.with_name(f"{file.name}.sql")
-    try:
-        _run(database, "pg_restore", "--no-owner", "--no-privileges", f"--file={script}", str(file))
+    # Nobody else reads it and no kill leaves it: it is the database, as text.
+    with tempfile.TemporaryFile(buffering=0) as script:
+        _run(database, "pg_restore", "--no-owner", "--no-privileges", str(file), out=script)
         _leave_out(script, _UNKNOWN_BEFORE_17)
         _run(
             database, "psql", "--no-psqlrc", "--quiet", "--single-transaction",
-            "--set=ON_ERROR_STOP=1", f"--command=drop schema if exists {SCHEMA} cascade",
-            f"--file={script}",
+            "--set=ON_ERROR_STOP=1", f"--command={_PUT_ASIDE}", "--file=-",
+            given=script,
         )  # fmt: skip
-    finally:
-        script.unlink(missing_ok=True)
     with database.transaction() as connection:
         if applied_revision(connection) != latest_revision():
             upgrade(connection)
     return card
 
 
-def _leave_out(script: Path, statement: bytes) -> None:
-    """Turn a statement at the start of a script into a comment of the same length."""
-    with script.open("r+b") as file:
-        start = file.read(4096)
-        file.seek(0)
-        file.write(start.replace(statement, b"--" + statement[2:], 1))
+def take_back_replaced(database: Database) -> None:
+    """If a restore was cut short, go back to what was there before it."""
+    with database.transaction() as connection:
+        if is_being_restored(connection):
+            connection.exec_driver_sql(f"drop schema if exists {SCHEMA} cascade")
+            connection.exec_driver_sql(f"alter schema {REPLACED} rename to {SCHEMA}")
+
+
+def forget_replaced(database: Database) -> None:
+    """End a restore: drop what it replaced."""
+    with database.transaction() as connection:
+        connection.exec_driver_sql(f"drop schema if exists {REPLACED} cascade")
+
+
+def _leave_out(script: IO[bytes], statement: bytes) -> None:
+    """Turn a statement at the start of a script into a comment of the same length; rewind it."""
+    flags = fcntl.fcntl(script, fcntl.F_GETFL)
+    fcntl.fcntl(script, fcntl.F_SETFL, flags & ~os.O_APPEND)  # which `pg_restore` has set
+    script.seek(0)
+    start = script.read(4096)
+    script.seek(0)
+    script.write(start.replace(statement, b"--" + statement[2:], 1))
+    script.seek(0)
 
 
 def _card(connection: sa.Connection, file: Path, now: datetime) -> BackupCard:
@@ -155,17 +202,35 @@ def _digest(file: Path) -> str:
     return digest.hexdigest()
 
 
-def _run(database: Database, program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's clients on the database; the password never stands in a command."""
-    url = database.engine.url
-    address = url.set(drivername="postgresql", password=None).render_as_string()
-    password = {"PGPASSWORD": str(url.password)} if url.password else {}
-    command = [str(packaged_programs() / program), f"--dbname={address}", *arguments]
-    if program == "pg_restore":  # it only turns the file into SQL, without a server
-        command.remove(f"--dbname={address}")
+def _run(
+    database: Database,
+    program: str,
+    *arguments: str,
+    given: IO[bytes] | None = None,
+    out: IO[bytes] | None = None,
+) -> None:
+    """Run one of PostgreSQL's clients; the password never stands in a command.
+
+    `pg_restore` writes SQL to `out` and needs no server; the others work on the database.
+    """
+    password = database.engine.url.password
+    place = "--file=-" if program == "pg_restore" else f"--dbname={client_address(database)}"
     done = subprocess.run(
-        command, env=os.environ | password, capture_output=True, text=True, check=False
+        [str(packaged_programs() / program), place, *arguments],
+        env=os.environ | ({"PGPASSWORD": str(password)} if password else {}),
+        stdin=given or subprocess.DEVNULL,
+        stdout=out or subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
     )
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise UnavailableError(f"{program} failed: {lines[-1]} ({database.settings.server_name()})")
+        raise UnavailableError(
+            f"{program} failed: {_reason(done)} ({database.settings.server_name()})"
+        )
+
+
+def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return the line that says why: the first error, else the last line."""
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    errors = [line for line in lines if "error:" in line.lower()]
+    return (errors[:1] or lines[-1:] or [f"exit code {done.returncode}"])[0]

@@ -16,7 +16,12 @@ import sqlalchemy as sa
 from collegium.core import ConfigError
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.failures import explained
-from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+from collegium.store.migrations.revisions import (
+    applied_revision,
+    is_being_restored,
+    latest_revision,
+    upgrade,
+)
 from collegium.store.settings import DatabaseSettings
 
 MIN_VERSION = 16
@@ -88,6 +93,8 @@ class Database:
         with self.transaction() as connection:
             self.check_server(connection)
             applied = applied_revision(connection)
+            if is_being_restored(connection):
+                raise ConfigError(self._half_restored())
             if applied is None:
                 upgrade(connection)
             elif applied != latest_revision():
@@ -106,6 +113,12 @@ class Database:
                 f"{self.settings.server_name()} holds text as {encoding}: make a database with "
                 "`createdb --encoding=UTF8 --template=template0`"
             )
+
+    def _half_restored(self) -> str:
+        return (
+            f"{self.settings.server_name()} is being restored from a backup: wait; if that was cut "
+            "short, run `collegium db restore FILE` again"
+        )
 
     def _wrong_schema(self, applied: str) -> str:
         found = f"{self.settings.server_name()} has schema {applied}, this is {latest_revision()}"

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, UUID
 
 SCHEMA = "collegium"
+REPLACED = "collegium_replaced"
+"""Where a restore keeps what was there, until it has come to its end."""
 metadata = sa.MetaData(schema=SCHEMA)
 
 _Time = TIMESTAMP(timezone=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from collegium.store.schema import SCHEMA
+from collegium.store.schema import REPLACED, SCHEMA
 
 _FOLDER = Path(__file__).parent
 # Any fixed number does: it keeps two upgrades from running at once.
@@ -28,6 +28,12 @@ def applied_revision(connection: sa.Connection) -> str | None:
         return None
     revision: str | None = connection.scalar(sa.text(f"select version_num from {table}"))
     return revision
+
+
+def is_being_restored(connection: sa.Connection) -> bool:
+    """Return whether a backup is being put in the place of the database, or was half way."""
+    found = connection.scalar(sa.text("select to_regnamespace(:name)"), {"name": REPLACED})
+    return found is not None
 
 
 def upgrade(connection: sa.Connection, revision: str = "head") -> None:
