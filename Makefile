@@ -75,6 +75,7 @@ bench: $(PARITY)
 	.venv/bin/collegium bench rollouts
 	.venv/bin/collegium bench branching
 	.venv/bin/collegium bench ledger
+	.venv/bin/collegium bench serve
 	.venv/bin/collegium bench features
 
 parity: $(PARITY)

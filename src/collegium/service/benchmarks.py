@@ -23,15 +23,20 @@ class Benchmark(StrEnum):
     """The retrieval endpoint beside an application that does nothing, and its search."""
     ROLLOUTS = "rollouts"
     """Our loop of many episodes on one engine against the bare engine."""
+    SERVE = "serve"
+    """Reading and contributing over HTTP beside an application that does nothing."""
+
+
+_SERVED = (Benchmark.RETRIEVAL, Benchmark.SERVE)
 
 
 def run_benchmark(benchmark: Benchmark) -> "BenchResult":
     """Measure and judge; raises what the benchmark raises when something it needs is not there."""
-    if benchmark in (Benchmark.LEDGER, Benchmark.RETRIEVAL):
+    if benchmark in (Benchmark.LEDGER, *_SERVED):
         from collegium.store.settings import require_store
 
         require_store()
-    if benchmark is Benchmark.RETRIEVAL:
+    if benchmark in _SERVED:
         from collegium.service.extras import require_serve
 
         require_serve()

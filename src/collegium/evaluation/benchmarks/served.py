@@ -89,31 +89,38 @@ class Client:
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Return the answer; raises UnavailableError if it is none."""
-        answer = await self._http.post(path, content=body)
-        if answer.status_code != HTTPStatus.OK:
-            raise UnavailableError(f"POST {path}: {answer.status_code} {answer.text[:500]}")
-        return answer.content
+        return await self._call("POST", path, body)
 
-    async def one_by_one(self, path: str, bodies: Sequence[bytes]) -> list[float]:
+    async def one_by_one(
+        self, path: str, bodies: Sequence[bytes], method: str = "POST"
+    ) -> list[float]:
         """Return the seconds that each call took."""
         seconds = []
         for body in bodies:
             started = self._clock.monotonic()
-            await self.post(path, body)
+            await self._call(method, path, body)
             seconds.append(self._clock.monotonic() - started)
         return seconds
 
-    async def at_once(self, path: str, bodies: Sequence[bytes], callers: int) -> float:
+    async def at_once(
+        self, path: str, bodies: Sequence[bytes], callers: int, method: str = "POST"
+    ) -> float:
         """Return the calls a second of that many callers, who share `bodies`."""
         left = iter(bodies)
 
         async def call() -> None:
             for body in left:
-                await self.post(path, body)
+                await self._call(method, path, body)
 
         started = self._clock.monotonic()
         await asyncio.gather(*(call() for _ in range(callers)))
         return len(bodies) / (self._clock.monotonic() - started)
+
+    async def _call(self, method: str, path: str, body: bytes) -> bytes:
+        answer = await self._http.request(method, path, content=body)
+        if answer.status_code != HTTPStatus.OK:
+            raise UnavailableError(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
+        return answer.content
 
 
 def _address(process: "subprocess.Popen[str]", log: Any, arguments: Sequence[str]) -> str:
