@@ -158,6 +158,7 @@ def test_a_model_that_training_refused_is_left_out_and_told(build, evaluate, tmp
         "key": "ffn",
         "kind": "ffn",
         "target": "paper",
+        "null_candidate": False,
         "refused": "no better than chance",
         "groups": dict.fromkeys(GroupCounts.model_fields, 3),
         "metrics": None,
