@@ -162,6 +162,7 @@ def test_a_model_that_training_refused_is_left_out_and_told(build, evaluate, tmp
         "refused": "no better than chance",
         "groups": dict.fromkeys(GroupCounts.model_fields, 3),
         "metrics": None,
+        "cross_validated": None,
     }
     RunDirectory(str(tmp_path / "rankers")).append("rankers", [row])
     summary, run = evaluate(
