@@ -25,7 +25,7 @@ from collegium.core import (
 )
 from collegium.evaluation.records import Summary
 from collegium.evaluation.report import stored_summary
-from collegium.store import RunDirectory
+from collegium.store import Manifest, RunDirectory
 
 _IDENTITY = "collegium.run"
 _LONGEST_VALUE = 6000
@@ -55,6 +55,7 @@ def track_run(path: str, tracking_uri: str | None = None, experiment: str | None
 
     Raises:
         NotFoundError: There is no such run, or it is not finished.
+        CorruptDataError: A file is not the one that the run finished with.
         InvalidInputError: Nothing says where MLflow is, or MLflow refuses that.
         MissingDependencyError: A package is not installed.
         UnavailableError: MLflow cannot be reached.
@@ -65,11 +66,11 @@ def track_run(path: str, tracking_uri: str | None = None, experiment: str | None
             "which MLflow? give --to, or set MLFLOW_TRACKING_URI; `sqlite:///mlflow.db` is a file"
         )
     run = RunDirectory(path)
-    rows = run.manifest().rows
-    config = yaml.safe_load(run.read_text("config.yaml"))
+    manifest = run.manifest()
+    config = yaml.safe_load(_checked(run, manifest, "config.yaml"))
     name = experiment or str(config.get("pipeline", "collegium"))
     with _told(uri):
-        run_id = _Sink(uri, run).write(name, config, rows)
+        run_id = _Sink(uri, run, manifest).write(name, config)
     return Tracked(tracking_uri=uri, experiment=name, run_id=run_id)
 
 
@@ -98,24 +99,25 @@ def summary_metrics(summary: Summary) -> Iterator[Measured]:
 class _Sink:
     """Writes one run to one tracking store."""
 
-    def __init__(self, uri: str, run: RunDirectory) -> None:
+    def __init__(self, uri: str, run: RunDirectory, manifest: Manifest) -> None:
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow import MlflowClient
 
         self._client = MlflowClient(tracking_uri=uri)
         self._run = run
+        self._manifest = manifest
         self._digest = run.read_text("digest.txt").strip()
         self._attempts = run.attempts()
         worked = timedelta(seconds=run.active_seconds())
         self._started = _milliseconds(self._attempts[0].started)
         self._ended = _milliseconds(self._attempts[0].started + worked)
 
-    def write(self, experiment: str, config: Mapping[str, Any], rows: Mapping[str, int]) -> str:
+    def write(self, experiment: str, config: Mapping[str, Any]) -> str:
         """Write everything and return the id of the MLflow run."""
         run_id = self._run_id(self._experiment_id(experiment))
         self._write_parameters(run_id, config)
-        self._write_metrics(run_id, rows)
-        self._write_files(run_id, rows)
+        self._write_metrics(run_id)
+        self._write_files(run_id)
         self._client.set_terminated(run_id, "FINISHED", end_time=self._ended)
         return run_id
 
@@ -150,25 +152,30 @@ class _Sink:
         for start in range(0, len(params), _BATCH):
             self._client.log_batch(run_id, params=params[start : start + _BATCH])
 
-    def _write_metrics(self, run_id: str, rows: Mapping[str, int]) -> None:
+    def _write_metrics(self, run_id: str) -> None:
         from mlflow.entities import Metric
 
-        measured = [Measured(f"rows/{table}", count) for table, count in rows.items()]
+        rows = self._manifest.rows.items()
+        measured = [Measured(f"rows/{table}", count) for table, count in rows]
         if (summary := stored_summary(self._run)) is not None:
             measured += summary_metrics(summary)
         metrics = [Metric(_name(m.name), m.value, self._ended, m.step) for m in measured]
         for start in range(0, len(metrics), _BATCH):
             self._client.log_batch(run_id, metrics=metrics[start : start + _BATCH])
 
-    def _write_files(self, run_id: str, rows: Mapping[str, int]) -> None:
+    def _write_files(self, run_id: str) -> None:
         names = [name for name in _ARTIFACTS if self._run.exists(name)]
-        names += [f"tables/{table}.parquet" for table in rows]
+        names += [f"tables/{table}.parquet" for table in self._manifest.rows]
         with tempfile.TemporaryDirectory() as folder:
             for name in names:
                 file = Path(folder, name)
                 file.parent.mkdir(exist_ok=True)
-                file.write_bytes(self._run.read_bytes(name))
+                file.write_bytes(_checked(self._run, self._manifest, name))
             self._client.log_artifacts(run_id, folder)
+
+
+def _checked(run: RunDirectory, manifest: Manifest, name: str) -> bytes:
+    return manifest.check(name, run.read_bytes(name), run.path)
 
 
 def _leaves(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from collegium.core import CorruptDataError, Record
+from collegium.store.problems import first_problem
 from collegium.store.versions import code_versions
 
 
@@ -41,4 +42,6 @@ def read_attempt(data: bytes, file: str) -> Attempt:
     try:
         return Attempt.model_validate_json(data)
     except ValidationError as error:
-        raise CorruptDataError(f"{file}: no attempt of a run ({error}); restore it") from None
+        raise CorruptDataError(
+            f"{file}: no attempt of a run ({first_problem(error)}); restore it"
+        ) from None

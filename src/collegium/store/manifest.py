@@ -1,18 +1,22 @@
 """`manifest.json` of a finished run: its rows by table, and the SHA-256 of each file."""
 
 import hashlib
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from collegium.core import CorruptDataError, Record
+from collegium.store.problems import first_problem
+
+TableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+"""Names a file in one folder, and nothing outside it."""
 
 
 class Manifest(Record):
     """The content of `manifest.json`."""
 
     schema_version: Literal[1] = 1
-    rows: dict[str, int]
+    rows: dict[TableName, int]
     """Rows by table."""
     files: dict[str, str]
     """SHA-256 of each file by its name below the run directory; not of those made again at will."""
@@ -24,8 +28,8 @@ class Manifest(Record):
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise CorruptDataError(
-                f"{where}/manifest.json is no manifest of this version ({error}): resume the run, "
-                "which writes it anew"
+                f"{where}/manifest.json is no manifest of this version ({first_problem(error)}): "
+                "resume the run, which writes it anew"
             ) from None
 
     def check(self, name: str, data: bytes, where: str) -> bytes:

@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from collegium.core import CorruptDataError
+from collegium.store.problems import first_problem
 from collegium.store.runs import RunDirectory
 
 M = TypeVar("M", bound=BaseModel)
@@ -21,9 +22,7 @@ def read_records(run: RunDirectory, table: str, model: type[M]) -> Iterator[M]:
         try:
             yield model.model_validate(row)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
             raise CorruptDataError(
-                f"{run.path}: row {row['key']!r} of table {table!r}: {place}: {first['msg']}; "
+                f"{run.path}: row {row['key']!r} of table {table!r}: {first_problem(error)}; "
                 "was the run made by another version?"
             ) from None

@@ -33,6 +33,7 @@ from collegium.config import Config, digest, dump_yaml
 from collegium.core import (
     Clock,
     ConfigError,
+    CorruptDataError,
     InvalidInputError,
     NotFoundError,
     SystemClock,
@@ -45,6 +46,7 @@ from collegium.store.tables import Row, parse_row, to_lines, to_parquet
 
 _STAMP = "%Y%m%dT%H%M%S%f"
 _MANIFEST = "manifest.json"
+_ROWS = ".jsonl"
 _REMADE = (_MANIFEST, "report.html", "summary.json", "vectors/")
 """What may be made again from the rest at any time, so no manifest can vouch for it."""
 
@@ -78,7 +80,7 @@ class RunDirectory:
 
         Raises:
             InvalidInputError: Another process works in it; the message names it.
-            ConfigError: It was made by another configuration.
+            ConfigError: It cannot be made, or was made by another configuration.
         """
         self._hold()
         self._claim(config)
@@ -102,7 +104,12 @@ class RunDirectory:
         if not self.on_disk:
             return
         folder = Path(self._at())
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"the run directory {self.path} cannot be made ({error.strerror}): use another path"
+            ) from None
         lock = FileLock(folder / ".lock", is_singleton=True)
         try:
             lock.acquire(timeout=0)
@@ -133,7 +140,7 @@ class RunDirectory:
     def append(self, table: str, rows: Sequence[Row]) -> None:
         """Store `rows` (each with a `key`) durably; returns when they would survive a kill."""
         stamp = self._clock.now().strftime(_STAMP)
-        self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}.jsonl", to_lines(rows))
+        self.write_text(f"rows/{table}/{stamp}-{uuid.uuid4().hex}{_ROWS}", to_lines(rows))
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Yield each row once, oldest first; a repeated key counts once.
@@ -142,7 +149,7 @@ class RunDirectory:
             CorruptDataError: A line is no row; the message names file and line.
         """
         seen: set[str] = set()
-        for file in self._list("rows", table):
+        for file in self._row_files(table):
             with self._fs.open(file, "rb") as lines:
                 for number, line in enumerate(lines, start=1):
                     row = parse_row(line, file, number)
@@ -165,8 +172,7 @@ class RunDirectory:
 
     def active_seconds(self) -> float:
         """Return the time at work: from each start to the last row stored before the next one."""
-        tables = [table.rsplit("/", 1)[1] for table in self._list("rows")]
-        stored = sorted(_stored(file) for table in tables for file in self._list("rows", table))
+        stored = sorted(_stored(file) for name in self._tables() for file in self._row_files(name))
         starts = self.starts()
         total = 0.0
         for start, end in zip(starts, [*starts[1:], None], strict=True):
@@ -177,12 +183,21 @@ class RunDirectory:
     def finish(self) -> None:
         """Write each table as Parquet, and a manifest of all files with their digests."""
         tables = {}
-        for name in [path.rsplit("/", 1)[1] for path in self._list("rows")]:
+        for name in self._tables():
             rows = list(self.rows(name))
             self.write_bytes(f"tables/{name}.parquet", to_parquet(rows))
             tables[name] = len(rows)
         manifest = Manifest(rows=tables, files=self._digests())
         self.write_text(_MANIFEST, manifest.model_dump_json(indent=1))
+
+    def _tables(self) -> list[str]:
+        """Return the names of the tables that have rows."""
+        names = [path.rsplit("/", 1)[1] for path in self._list("rows")]
+        return [name for name in names if self._row_files(name)]
+
+    def _row_files(self, table: str) -> list[str]:
+        """Return the files of a table's rows, oldest first, without what somebody put beside."""
+        return [file for file in self._list("rows", table) if file.endswith(_ROWS)]
 
     def manifest(self) -> Manifest:
         """Return what the finished run consists of.
@@ -220,8 +235,11 @@ class RunDirectory:
             self._fs.pipe_file(target, data)
 
     def read_text(self, name: str) -> str:
-        """Return a file's text; raises NotFoundError naming the path."""
-        return self.read_bytes(name).decode()
+        """Return a file's text; raises NotFoundError or CorruptDataError naming the path."""
+        try:
+            return self.read_bytes(name).decode()
+        except UnicodeDecodeError as error:
+            raise CorruptDataError(f"{self.path}/{name} is no text ({error}): restore it") from None
 
     def read_bytes(self, name: str) -> bytes:
         """Return a file's content; raises NotFoundError naming the path."""
@@ -251,4 +269,9 @@ def _sha256(fs: Any, file: str) -> str:
 def _stored(file: str) -> datetime:
     """Return when a file of rows was written, from its name."""
     stamp = file.rsplit("/", 1)[1].partition("-")[0]
-    return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
+    try:
+        return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        raise CorruptDataError(
+            f"{file}: rows are in files named by their time; remove it"
+        ) from None

@@ -7,7 +7,12 @@ import structlog
 from synthetic_runs import synthetic_run
 
 from collegium.cli import main
-from collegium.core import InvalidInputError, NotFoundError, UnavailableError
+from collegium.core import (
+    CorruptDataError,
+    InvalidInputError,
+    NotFoundError,
+    UnavailableError,
+)
 from collegium.evaluation.report import build
 from collegium.runtime.tracking import track_run
 
@@ -118,3 +123,10 @@ def test_a_run_that_is_not_finished(tmp_path, uri):
 def test_a_store_that_mlflow_refuses(run, tmp_path):
     with pytest.raises((InvalidInputError, UnavailableError), match="MLflow at file://"):
         track_run(run.path, f"file://{tmp_path}/store")
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "tables/episodes.parquet"])
+def test_what_was_altered_since_is_not_shown(run, uri, name):
+    run.write_bytes(name, run.read_bytes(name) + b" ")
+    with pytest.raises(CorruptDataError, match=f"{name} has SHA-256"):
+        track_run(run.path, uri)

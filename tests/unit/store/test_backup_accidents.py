@@ -17,7 +17,7 @@ from collegium.service.database import DatabaseService
 from collegium.service.keys import KeyService
 from collegium.service.keys.use_cases import OPERATOR, MintInput, RevokeInput
 from collegium.service.operations import Call, Scope
-from collegium.store import backups
+from collegium.store import backups, scrubbing
 from collegium.store.backups import back_up
 from collegium.store.database import Database
 from collegium.store.keys import KeyStore
@@ -103,7 +103,7 @@ def test_a_restore_that_is_killed_changes_nothing(database, tmp_path, program):
 import os, subprocess, sys
 from pathlib import Path
 from collegium.service.database import DatabaseService
-from collegium.store import backups
+from collegium.store import backups, scrubbing
 from collegium.store.settings import DatabaseSettings
 run = subprocess.run
 def killed(command, **given):
@@ -150,3 +150,16 @@ def test_a_client_that_is_killed_while_it_writes_changes_nothing(
         service.restore(tmp_path / "backup", accept_older=False)
     assert ledger.position() == 500
     assert service.verify().ok
+
+
+def test_scrubbing_waits_for_those_who_still_see_what_was_deleted(database, monkeypatch):
+    monkeypatch.setattr(scrubbing, "_PATIENCE_S", 0.1)
+    ledger = PostgresLedger(database)
+    event = ledger.append(new(1, texts={"note": "met Ann"}))
+    with database.connection() as other:
+        other.execution_options(isolation_level="REPEATABLE READ")
+        other.exec_driver_sql("select 1 from collegium.events").all()
+        ledger.erase(event.position)
+        with pytest.raises(UnavailableError, match=r"transaction open .* scrub again"):
+            scrubbing.scrub(database)
+    assert "texts" in scrubbing.scrub(database).tables

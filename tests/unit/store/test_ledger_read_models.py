@@ -136,3 +136,35 @@ def _to_2(payload):
 
 def _to_3(payload):
     return {"score": payload["rating"]}
+
+
+class Clearable(Decayed):
+    """A state that can become empty."""
+
+    name = "clearable/1"
+
+    def fold(self, state, event):
+        return {} if event.type == "cleared" else {"n": state.get("n", 100) + 1}
+
+
+def test_an_empty_state_is_not_the_initial_one(ledger):
+    ledger.append_batch([new(1, 0.1), new(2, 0.0, type="cleared"), new(3, 0.1)])
+    projector, mirror = Projector(ledger, Clearable()), Mirror(ledger, Clearable())
+    projector.catch_up()
+    mirror.refresh()
+    assert projector.view("entity/a").state == mirror.view("entity/a").state == {"n": 101}
+    assert projector.compare() == []
+
+
+class Overtaken(Projector):
+    """Somebody else appends and folds while this one compares."""
+
+    def progress(self):
+        self.ledger.append(new("late", 0.5, stream="entity/late"))
+        Projector(self.ledger, self.model).catch_up()
+        return super().progress()
+
+
+def test_what_is_folded_while_comparing_is_no_difference(ledger):
+    ledger.append(new(1, 0.1))
+    assert Overtaken(ledger, Decayed()).compare() == []

@@ -7,6 +7,7 @@ import pytest
 from fake_hub import fake_hub
 
 from collegium.core import (
+    ConfigError,
     CorruptDataError,
     InvalidInputError,
     MissingDependencyError,
@@ -226,3 +227,28 @@ def test_a_hub_that_does_not_answer(files):
     place = HubPlace("hf://me/it", endpoint="http://127.0.0.1:9")
     with pytest.raises(UnavailableError, match="hf://me/it"):
         push(place, "adapter", "keen", files)
+
+
+def test_a_name_is_a_file_or_a_folder_and_not_both(files, tmp_path):
+    pushed = push(PathPlace(str(tmp_path / "place")), "adapter", "a", files)
+    record = pushed.bundle.model_copy(update={"files": {"a": "0" * 64, "a/b": "0" * 64}})
+    (tmp_path / "place" / "bundle.json").write_text(record.model_dump_json())
+    with pytest.raises(CorruptDataError, match="names a as a file and a folder"):
+        pull(PathPlace(str(tmp_path / "place")), tmp_path / "out")
+
+
+def test_a_folder_may_be_empty_but_not_closed(files, tmp_path):
+    place = PathPlace(str(tmp_path / "place"))
+    push(place, "adapter", "a", files)
+    (tmp_path / "out").mkdir()
+    pull(place, tmp_path / "out")
+    assert (tmp_path / "out" / "bundle.json").is_file()
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        pull(place, tmp_path / "file" / "out")
+
+
+def test_a_source_that_is_gone_is_named(files, tmp_path):
+    with pytest.raises(NotFoundError, match="nope is not there"):
+        push(PathPlace(str(tmp_path / "place")), "adapter", "a", files | {"x": tmp_path / "nope"})
+    assert not (tmp_path / "place").exists()

@@ -1,9 +1,12 @@
 """Files appear whole or not at all, and what is torn all the same is named."""
 
+from io import BytesIO
+
+import pyarrow.parquet as pq
 import pytest
 
 from collegium.config import Config
-from collegium.core import ConfigError, CorruptDataError, NotFoundError
+from collegium.core import ConfigError, CorruptDataError, InvalidInputError, NotFoundError
 from collegium.store import RunDirectory
 from collegium.store.files import write_whole
 
@@ -62,7 +65,9 @@ def test_a_row_is_written_on_the_file_system_it_stays_on(tmp_path, monkeypatch):
     assert run.keys("t") == {"a"}
 
 
-@pytest.mark.parametrize("line", ['{"key": "b"', '{"n": 1}', "[]", "\udcc3"])
+@pytest.mark.parametrize(
+    "line", ['{"key": "b"', '{"n": 1}', "[]", "\udcc3", '{"key": 1}', "[" * 9999]
+)
 def test_a_bad_row_is_named_with_its_file_and_line(tmp_path, line):
     run = RunDirectory(str(tmp_path)).open(Numbered())
     run.append("t", [{"key": "a"}])
@@ -76,3 +81,60 @@ def test_another_configuration_is_refused(run):
     assert RunDirectory(run.path).open(Numbered()).starts() == run.starts()
     with pytest.raises(ConfigError, match=r"was made with configuration .* or another directory"):
         RunDirectory(run.path).open(Numbered(number=1))
+
+
+@pytest.mark.parametrize("value", [float("nan"), "\ud800", {1, 2}])
+def test_a_row_that_no_file_can_hold_is_named(run, value):
+    with pytest.raises(InvalidInputError, match="row 'a' cannot be stored"):
+        run.append("t", [{"key": "a", "value": value}])
+
+
+def test_parquet_has_every_key_and_every_type(run):
+    run.append("t", [{"key": "a", "n": 1, "big": 1, "nested": [1]}])
+    run.append("t", [{"key": "b", "late": 2.5, "n": "one", "big": 2**70, "nested": None}])
+    run.finish()
+    table = pq.read_table(BytesIO(run.read_bytes("tables/t.parquet"))).to_pydict()
+    assert table == {
+        "key": ["a", "b"],
+        "n": ["1", '"one"'],
+        "big": ["1", str(2**70)],
+        "nested": ["[1]", None],
+        "late": [None, 2.5],
+    }
+
+
+def test_what_lies_beside_the_rows_is_no_row(run):
+    run.append("t", [{"key": "a"}])
+    run.write_text("rows/readme.txt", "by hand")
+    run.write_text("rows/t/notes.txt", "by hand")
+    assert run.keys("t") == {"a"}
+    assert run.active_seconds() >= 0
+    run.finish()
+    assert run.manifest().rows == {"t": 1}
+    run.write_text("rows/t/copy.jsonl", '{"key": "a"}')
+    with pytest.raises(
+        CorruptDataError, match=r"copy.jsonl: rows are in files named by their time"
+    ):
+        run.active_seconds()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"x", "no manifest of this version"),
+        (b"\xff", "no text"),
+        (b'{"rows": {"../../x": 1}, "files": {}}', "no manifest of this version"),
+    ],
+)
+def test_a_manifest_that_was_edited_is_told_on_one_line(run, content, message):
+    run.finish()
+    run.write_bytes("manifest.json", content)
+    with pytest.raises(CorruptDataError, match=message) as caught:
+        run.manifest()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_directory_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="cannot be made"):
+        RunDirectory(str(tmp_path / "file" / "run")).open(Numbered())

@@ -3,12 +3,13 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from collegium.core import CorruptDataError, InvalidInputError, Record, content_id
+from collegium.core import CorruptDataError, InvalidInputError, NotFoundError, Record, content_id
+from collegium.store.problems import first_problem
 
 MANIFEST = "bundle.json"
 
@@ -41,6 +42,7 @@ class Bundle(Record):
 
         Raises:
             InvalidInputError: A file cannot be named in a bundle.
+            NotFoundError: A file is not there.
         """
         wrong = [each for each in files if not _NAME.fullmatch(each) or each == MANIFEST]
         if wrong:
@@ -48,6 +50,9 @@ class Bundle(Record):
                 f"{wrong[0]!r} cannot be the name of a file in a bundle: rename it to letters, "
                 "digits, '.', '_' and '-'"
             )
+        gone = [each for each, path in files.items() if not path.is_file()]
+        if gone:
+            raise NotFoundError(f"{files[gone[0]]} is not there: nothing is pushed")
         digests = {each: file_sha256(path) for each, path in sorted(files.items())}
         return cls(kind=kind, name=name, files=digests)
 
@@ -61,9 +66,15 @@ class Bundle(Record):
         try:
             bundle = cls.model_validate_json(text)
         except ValidationError as error:
-            raise CorruptDataError(f"{where}/{MANIFEST} describes no bundle: {error}") from None
+            raise CorruptDataError(
+                f"{where}/{MANIFEST} describes no bundle ({first_problem(error)})"
+            ) from None
         if MANIFEST in bundle.files:
             raise CorruptDataError(f"{where}/{MANIFEST} names itself among the files")
+        if both := bundle.files.keys() & {
+            folder for name in bundle.files for folder in _over(name)
+        }:
+            raise CorruptDataError(f"{where}/{MANIFEST} names {min(both)} as a file and a folder")
         return bundle
 
     def check(self, folder: Path, where: str) -> None:
@@ -74,6 +85,11 @@ class Bundle(Record):
                 raise CorruptDataError(
                     f"{where}/{name} has SHA-256 {found}, {MANIFEST} says {expected}: push it again"
                 )
+
+
+def _over(name: str) -> set[str]:
+    """Return the folders that a file of this name lies in."""
+    return {str(folder) for folder in PurePosixPath(name).parents}
 
 
 def file_sha256(file: Path) -> str:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-from collegium.core import CorruptDataError, InvalidInputError, NotFoundError, Record
+from collegium.core import ConfigError, CorruptDataError, InvalidInputError, NotFoundError, Record
 from collegium.store.bundles.hub import SCHEME, HubPlace
 from collegium.store.bundles.places import PathPlace, Place
 from collegium.store.bundles.record import MANIFEST, Bundle
@@ -58,13 +58,14 @@ def pull(place: Place, folder: Path, digest: str | None = None) -> Bundle:
 
     Args:
         place: Where it is.
-        folder: Must not exist, unless it holds this very bundle.
+        folder: Must not exist or be empty, unless it holds this very bundle.
         digest: The bundle's digest, if no other bundle will do.
 
     Raises:
         NotFoundError: There is no bundle.
         CorruptDataError: A file is not the one that `bundle.json` names, or the digest is another.
         InvalidInputError: `folder` holds something else.
+        ConfigError: `folder` cannot be written.
     """
     bundle = place.read()
     if bundle is None:
@@ -74,7 +75,7 @@ def pull(place: Place, folder: Path, digest: str | None = None) -> Bundle:
         )
     if digest is not None and digest != bundle.digest:
         raise CorruptDataError(f"{place.address} holds bundle {bundle.digest}, not {digest}")
-    if folder.exists():
+    if folder.exists() and not _is_empty(folder):
         _expect_same(bundle, folder)
     else:
         _copy(place, bundle, folder)
@@ -83,15 +84,21 @@ def pull(place: Place, folder: Path, digest: str | None = None) -> Bundle:
 
 def _copy(place: Place, bundle: Bundle, folder: Path) -> None:
     fresh = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-    fresh.mkdir(parents=True)
     try:
+        fresh.mkdir(parents=True)
         for name in bundle.files:
             place.fetch(name, fresh / name)
         bundle.check(fresh, place.address)
         (fresh / MANIFEST).write_text(bundle.model_dump_json(indent=1), encoding="utf-8")
         fresh.rename(folder)
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written ({error.strerror})") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def _expect_same(bundle: Bundle, folder: Path) -> None:

@@ -128,12 +128,13 @@ class Projector(Generic[M]):
 
         Rows are compared at the version they are folded to.
         """
+        progress = self.progress()  # before the rows, which may be added to meanwhile
         table = schema.read_models.c
         query = sa.select(table.stream, table.version, table.state).where(self._mine())
         with self.ledger.database.autocommit() as connection:
             rows = {r.stream: (r.version, r.state) for r in connection.execute(query)}
         versions = {stream: version for stream, (version, _) in rows.items()}
-        folded = _fold_to(self.ledger, self.model, versions, self.progress())
+        folded = _fold_to(self.ledger, self.model, versions, progress)
         found = []
         for stream in sorted(rows.keys() | folded.keys()):
             stored = rows[stream][1] if stream in rows else None
@@ -248,5 +249,6 @@ def _fold_to(
             if not model.wants(stream) or (missing and event.position > progress):
                 continue
             if missing or event.version <= versions[stream]:
-                states[stream] = model.fold(states.get(stream) or model.initial(), event)
+                before = states[stream] if stream in states else model.initial()
+                states[stream] = model.fold(before, event)
     return states
