@@ -36,6 +36,7 @@ from collegium.store.embedded_files import (
 from collegium.store.programs import Programs
 
 _PATIENCE_S = 60.0
+_STATE_LINE = 7
 _INITDB = (
     "--auth=trust",
     "--username=postgres",
@@ -130,6 +131,10 @@ class EmbeddedServer:
         """End the use; stops the server if it was the last one and nobody said to keep it."""
         if self._use is None:
             return
+        if not self.data_dir.exists():  # it was moved or removed
+            self._use.close()
+            self._use = None
+            return
         with self._locked():
             self._use.close()
             self._use = None
@@ -144,7 +149,7 @@ class EmbeddedServer:
             self._stop()
 
     def _start(self) -> None:
-        if self.pid() is not None:
+        if self._is_ready():
             return
         programs = Programs.find(self.data_dir)
         self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -159,6 +164,30 @@ class EmbeddedServer:
             raise explain_failure(
                 "does not start", self.data_dir, done.errors + self._log_after(logged)
             )
+
+    def _is_ready(self) -> bool:
+        """Wait for a server that is starting or stopping; return whether there is one then.
+
+        Whoever began that may have been killed, and does not hold the lock any more.
+        """
+        deadline = time.monotonic() + _PATIENCE_S
+        while self.pid() is not None:
+            if (state := self._state()) == "ready":
+                return True
+            if time.monotonic() > deadline:
+                raise UnavailableError(
+                    f"the embedded server in {self.data_dir} is {state} for more than "
+                    f"{_PATIENCE_S:.0f} s: its log, {self.log}, says why"
+                )
+            time.sleep(0.02)
+        return False
+
+    def _state(self) -> str:
+        """Return what the server says of itself in its lock file."""
+        try:
+            return (self.cluster / "postmaster.pid").read_text().splitlines()[_STATE_LINE].strip()
+        except (OSError, IndexError):
+            return "starting"
 
     def _initialise(self, programs: Programs) -> None:
         """Make the cluster under another name, then rename it: a kill leaves no half of one."""

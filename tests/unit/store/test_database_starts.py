@@ -114,6 +114,7 @@ def test_a_moved_folder_is_found_again_running_or_not(folder):
     server.acquire(keep=True)
     pid = server.pid()
     server.data_dir.rename(folder / "there")
+    server.release()
     moved = EmbeddedServer(folder / "there")
     assert moved.pid() == pid
     Database.open(DatabaseSettings(data_dir=folder / "there")).close()
