@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 from scratch_databases import scratch_folder
-from service_load import Load, kill_server
+from service_load import Load, kill_server, wait_until
 from test_serve_process import COMMAND, command, free_port, mint, served
 
 from collegium.service.errors import ErrorEnvelope
@@ -99,6 +99,21 @@ def test_killed_controller(running, load, data):
         load.wait_for_more()
     check(load, data)
     assert not load.refusals
+
+
+def test_killed_proxy(running):
+    """Nobody can answer meanwhile; it is back soon."""
+    process, port = running
+    part(process, "ProxyActor").kill()
+    wait_until(lambda: not is_healthy(port), 10)
+    wait_until(lambda: is_healthy(port), 60)
+
+
+def is_healthy(port):
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def spoken(port, request):

@@ -3,7 +3,10 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 
+import anyio
 import httpx
 import pytest
 from mcp import Client
@@ -13,6 +16,7 @@ from service_fixtures import example_trajectory, local_service
 from collegium.service.application import ServiceApplication
 from collegium.service.http.limits import Limits
 from collegium.service.mcp import build_mcp_server
+from collegium.service.operations import Door, Incoming
 
 
 @asynccontextmanager
@@ -123,6 +127,25 @@ def test_those_turned_away_leave_a_line_and_a_count(database, capsys):
         service.call("POST", "/mcp", "nonsense", json={})
     assert counted == [("unknown", "mcp", "unauthenticated")]
     assert "refused" in capsys.readouterr().out
+
+
+def test_calls_that_nobody_waits_for_are_not_counted_as_answered(service):
+    counted = []
+
+    class Counting:
+        def called(self, operation, door, code, seconds):
+            counted.append((operation, code))
+
+    async def run():
+        gateway = replace(service.application.gateway, recorder=Counting())
+        operation = service.application.registry["list_trajectories"]
+        admit = partial(gateway.admit, service.mint("read"))
+        read = partial(anyio.sleep, 20)
+        with anyio.move_on_after(0.2):
+            await gateway.call(operation, Incoming(Door.HTTP, admit, "r", "demo", read))
+
+    anyio.run(run)
+    assert counted == [("list_trajectories", "cancelled")]
 
 
 def test_every_message_counts(service):

@@ -30,8 +30,14 @@ from collegium.runtime.serve.proxy import CALLBACK, CALLBACK_VARIABLE
 from collegium.store.database import Database
 
 _NAME = "collegium"
-_PATIENCE_VARIABLE = "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"
-"""Serve ends proxies that are not up after three times 5 s; busy machines need longer."""
+_FOR_PROXIES = {
+    CALLBACK_VARIABLE: CALLBACK,
+    # Serve ends proxies that are not up after three times 5 s; busy machines need longer.
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",
+    # Three looks find a proxy dead, which nobody can call meanwhile; they are 10 s apart otherwise.
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "2",
+}
+"""Variables of Ray Serve."""
 
 
 @contextlib.contextmanager
@@ -136,9 +142,8 @@ def _started(config: LocalConfig) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _for_proxies() -> Iterator[None]:
-    """Tell the proxies of a cluster that this process starts how to answer; who set more may."""
-    ours = {CALLBACK_VARIABLE: CALLBACK, _PATIENCE_VARIABLE: "30"}
-    added = {name: value for name, value in ours.items() if name not in os.environ}
+    """Set up the proxies of a cluster that this process starts, but for what is set already."""
+    added = {name: value for name, value in _FOR_PROXIES.items() if name not in os.environ}
     os.environ.update(added)
     try:
         yield

@@ -18,7 +18,7 @@ class RayRecorder:
         )
 
     def called(self, operation: str, door: str, code: str, seconds: float) -> None:
-        """Note one call; `code` is `ok` or that of the error."""
+        """Note one call; `code` is `ok`, that of the error, or `cancelled`."""
         tags = {"operation": operation, "door": door}
         self._calls.inc(1, {**tags, "code": code})
         self._times.observe(1000 * seconds, tags)

@@ -27,6 +27,8 @@ from collegium.service.operations.metrics import Recorder
 from collegium.service.operations.operation import Call, Caller, Input, Operation
 
 _UNKNOWN = "unknown"
+_HUNG_UP = "cancelled"
+"""What is noted of a call that nobody waited for."""
 Reader = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -106,11 +108,13 @@ class Gateway:
             namespace=incoming.namespace,
         )
         started = self.clock.monotonic()
-        code = "ok"
+        code = _HUNG_UP
         try:
             caller = await incoming.admit()
             log = log.bind(key_id=caller.key_id)
-            return await self._answer(caller, operation, incoming)
+            answer = await self._answer(caller, operation, incoming)
+            code = "ok"
+            return answer
         except CollegiumError as error:
             code = error.code
             log = log.bind(reason=str(error))

@@ -7,7 +7,7 @@ class Recorder(Protocol):
     """Takes note of each call once it is answered."""
 
     def called(self, operation: str, door: str, code: str, seconds: float) -> None:
-        """Note one call; `code` is `ok` or that of the error."""
+        """Note one call; `code` is `ok`, that of the error, or `cancelled`."""
         ...
 
 
