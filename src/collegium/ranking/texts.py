@@ -22,6 +22,7 @@ _BAGS = 3 * len(PARTS)
 _MAX_DF = 0.95
 _SALTS = np.random.default_rng(44).integers(-(2**63), 2**63 - 1, _BAGS)
 """Keep the members of different bags apart."""
+_SLOTS = 1 << 16
 
 
 class Bags(NamedTuple):
@@ -88,15 +89,25 @@ def overlaps(query: Bags, documents: Sequence[Bags]) -> NDArray[np.float64]:
     order = np.argsort(query.keys)
     asked, trust = query.keys[order], query.weights[order]
     keys = np.concatenate([document.keys for document in documents])
-    weights = np.concatenate([document.weights for document in documents])
-    place = np.minimum(np.searchsorted(asked, keys), len(asked) - 1)
-    common = np.where(asked[place] == keys, weights * trust[place], 0.0)
-    owner = np.repeat(
-        np.arange(len(documents) * _BAGS),
-        np.concatenate([document.sizes for document in documents]),
-    )
-    summed = np.bincount(owner, common, minlength=len(documents) * _BAGS)
+    members = _perhaps_among(asked, keys)
+    place = np.minimum(np.searchsorted(asked, keys[members]), len(asked) - 1)
+    same = asked[place] == keys[members]
+    members, place = members[same], place[same]
+    weights = np.concatenate([document.weights for document in documents])[members]
+    ends = np.concatenate([document.sizes for document in documents]).cumsum()
+    owner = np.searchsorted(ends, members, side="right")
+    summed = np.bincount(owner, weights * trust[place], minlength=len(documents) * _BAGS)
     return summed.astype(np.float64).reshape(len(documents), _BAGS)
+
+
+def _perhaps_among(asked: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the places of the keys that may be among `asked`: no other one is.
+
+    A look-up by the lowest bits leaves few for the exact search, which takes longer for each.
+    """
+    seen = np.zeros(_SLOTS, np.bool_)
+    seen[asked & (_SLOTS - 1)] = True
+    return np.flatnonzero(seen[keys & (_SLOTS - 1)])
 
 
 def fit_vectoriser(texts: Sequence[str]) -> Vectoriser:
