@@ -7,14 +7,7 @@ from typing import NamedTuple
 
 from collegium.core import Record, SystemClock
 from collegium.service.publishing import PublishedRun, publish_run
-from collegium.store.backups import (
-    BackupCard,
-    back_up,
-    forget_replaced,
-    read_card,
-    restore,
-    take_back_replaced,
-)
+from collegium.store.backups import BackupCard, back_up, read_card
 from collegium.store.database import Database
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.keys import KeyRow, KeyStore
@@ -25,6 +18,7 @@ from collegium.store.ledger.postgres import PostgresLedger
 from collegium.store.ledger.signing import KeyFolder
 from collegium.store.ledger.verification import Verifier
 from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
+from collegium.store.restoring import forget_replaced, restore, take_back_replaced
 from collegium.store.scrubbing import Scrubbed, scrub
 from collegium.store.settings import DatabaseSettings
 from collegium.store.status import DatabaseStatus, look, position_of

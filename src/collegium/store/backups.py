@@ -1,19 +1,13 @@
 """Backups: one file of `pg_dump` and a JSON card beside it that says what it is.
 
-The key folder is no part of it: whoever restores an old backup cannot restore the anchor with it,
-so verification notices. Personal texts erased after a backup are still in it; restoring over a
-database that knows of those erasures carries them out again.
+The key folder is no part of it: whoever restores an old backup (`store.restoring`) cannot restore
+the anchor with it, so verification notices. Personal texts erased after a backup are still in it.
 """
 
-import fcntl
 import hashlib
-import os
-import subprocess
-import tempfile
 import uuid
 from datetime import datetime
 from pathlib import Path
-from typing import IO
 
 import sqlalchemy as sa
 
@@ -24,26 +18,18 @@ from collegium.core import (
     NotFoundError,
     Record,
     SystemClock,
-    UnavailableError,
 )
 from collegium.store import schema
-from collegium.store.database import Database, client_address
+from collegium.store.clients import run_client
+from collegium.store.database import Database
 from collegium.store.files import write_text
 from collegium.store.migrations.revisions import (
     applied_revision,
-    is_being_restored,
     latest_revision,
-    upgrade,
 )
-from collegium.store.programs import packaged_programs
-from collegium.store.schema import REPLACED, SCHEMA
+from collegium.store.schema import SCHEMA
 
 _BLOCK = 1 << 20
-_PUT_ASIDE = (
-    f"do $$ begin if to_regnamespace('{SCHEMA}') is not null then "
-    f"alter schema {SCHEMA} rename to {REPLACED}; end if; end $$"
-)
-_UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;"
 
 
 class BackupCard(Record):
@@ -92,7 +78,7 @@ def _dump(database: Database, file: Path, now: datetime) -> BackupCard:
     with database.connection() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         snapshot = connection.scalar(sa.text("select pg_export_snapshot()"))
-        _run(
+        run_client(
             database, "pg_dump", "--format=custom", f"--schema={SCHEMA}", f"--snapshot={snapshot}",
             "--no-owner", "--no-privileges", f"--file={file}",
         )  # fmt: skip
@@ -131,56 +117,6 @@ def read_card(file: Path) -> BackupCard:
     return card
 
 
-def restore(database: Database, file: Path) -> BackupCard:
-    """Put a backup in the place of all that is in the database; all or nothing.
-
-    What was there is kept aside until `forget_replaced`, so that what was taken back since the
-    backup can be taken back again; until then nobody opens the database.
-
-    Raises:
-        UnavailableError: It failed, and everything is as before.
-    """
-    card = read_card(file)
-    # Nobody else reads it and no kill leaves it: it is the database, as text.
-    with tempfile.TemporaryFile(buffering=0) as script:
-        _run(database, "pg_restore", "--no-owner", "--no-privileges", str(file), out=script)
-        _leave_out(script, _UNKNOWN_BEFORE_17)
-        _run(
-            database, "psql", "--no-psqlrc", "--quiet", "--single-transaction",
-            "--set=ON_ERROR_STOP=1", f"--command={_PUT_ASIDE}", "--file=-",
-            given=script,
-        )  # fmt: skip
-    with database.transaction() as connection:
-        if applied_revision(connection) != latest_revision():
-            upgrade(connection)
-    return card
-
-
-def take_back_replaced(database: Database) -> None:
-    """If a restore was cut short, go back to what was there before it."""
-    with database.transaction() as connection:
-        if is_being_restored(connection):
-            connection.exec_driver_sql(f"drop schema if exists {SCHEMA} cascade")
-            connection.exec_driver_sql(f"alter schema {REPLACED} rename to {SCHEMA}")
-
-
-def forget_replaced(database: Database) -> None:
-    """End a restore: drop what it replaced."""
-    with database.transaction() as connection:
-        connection.exec_driver_sql(f"drop schema if exists {REPLACED} cascade")
-
-
-def _leave_out(script: IO[bytes], statement: bytes) -> None:
-    """Turn a statement at the start of a script into a comment of the same length; rewind it."""
-    flags = fcntl.fcntl(script, fcntl.F_GETFL)
-    fcntl.fcntl(script, fcntl.F_SETFL, flags & ~os.O_APPEND)  # which `pg_restore` has set
-    script.seek(0)
-    start = script.read(4096)
-    script.seek(0)
-    script.write(start.replace(statement, b"--" + statement[2:], 1))
-    script.seek(0)
-
-
 def _card(connection: sa.Connection, file: Path, now: datetime) -> BackupCard:
     head = connection.execute(sa.select(schema.ledger.c.id, schema.ledger.c.position)).one()
     return BackupCard(
@@ -200,37 +136,3 @@ def _digest(file: Path) -> str:
         while block := data.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _run(
-    database: Database,
-    program: str,
-    *arguments: str,
-    given: IO[bytes] | None = None,
-    out: IO[bytes] | None = None,
-) -> None:
-    """Run one of PostgreSQL's clients; the password never stands in a command.
-
-    `pg_restore` writes SQL to `out` and needs no server; the others work on the database.
-    """
-    password = database.engine.url.password
-    place = "--file=-" if program == "pg_restore" else f"--dbname={client_address(database)}"
-    done = subprocess.run(
-        [str(packaged_programs() / program), place, *arguments],
-        env=os.environ | ({"PGPASSWORD": str(password)} if password else {}),
-        stdin=given or subprocess.DEVNULL,
-        stdout=out or subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode:
-        raise UnavailableError(
-            f"{program} failed: {_reason(done)} ({database.settings.server_name()})"
-        )
-
-
-def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the line that says why: the first error, else the last line."""
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
-    errors = [line for line in lines if "error:" in line.lower()]
-    return (errors[:1] or lines[-1:] or [f"exit code {done.returncode}"])[0]

@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import psutil
 import sqlalchemy as sa
 
 from collegium.core import ConfigError, UnavailableError
@@ -30,13 +29,12 @@ from collegium.store.embedded_files import (
     check_directory,
     check_socket_path,
     check_version,
-    clear_locks,
     explain_failure,
 )
+from collegium.store.postmaster import clear_locks, has_lock, running_pid, state
 from collegium.store.programs import Programs
 
 _PATIENCE_S = 60.0
-_STATE_LINE = 7
 _INITDB = (
     "--auth=trust",
     "--username=postgres",
@@ -79,19 +77,12 @@ class EmbeddedServer:
 
     def pid(self) -> int | None:
         """Return the process id of the running server, None when it is not running."""
-        try:
-            pid = int((self.cluster / "postmaster.pid").read_text().split()[0])
-            process = psutil.Process(pid)
-            # A number that was given to another server since must not be taken for this one's.
-            ours = process.name() == "postgres" and self.cluster.samefile(process.cwd())
-        except (OSError, ValueError, IndexError, psutil.Error):
-            return None
-        return pid if ours else None
+        return running_pid(self.cluster)
 
     @property
     def was_killed(self) -> bool:
         """Whether the server ended without being stopped, and nobody has started it since."""
-        return (self.cluster / "postmaster.pid").exists() and self.pid() is None
+        return has_lock(self.cluster) and self.pid() is None
 
     def acquire(self, *, keep: bool = False) -> None:
         """Use the server until `release`, and start it if it is not running.
@@ -172,22 +163,15 @@ class EmbeddedServer:
         """
         deadline = time.monotonic() + _PATIENCE_S
         while self.pid() is not None:
-            if (state := self._state()) == "ready":
+            if (now := state(self.cluster)) == "ready":
                 return True
             if time.monotonic() > deadline:
                 raise UnavailableError(
-                    f"the embedded server in {self.data_dir} is {state} for more than "
+                    f"the embedded server in {self.data_dir} is {now} for more than "
                     f"{_PATIENCE_S:.0f} s: its log, {self.log}, says why"
                 )
             time.sleep(0.02)
         return False
-
-    def _state(self) -> str:
-        """Return what the server says of itself in its lock file."""
-        try:
-            return (self.cluster / "postmaster.pid").read_text().splitlines()[_STATE_LINE].strip()
-        except (OSError, IndexError):
-            return "starting"
 
     def _initialise(self, programs: Programs) -> None:
         """Make the cluster under another name, then rename it: a kill leaves no half of one."""

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import psutil
-
 from collegium.core import CollegiumError, ConfigError, UnavailableError
 
 VERSION = 18
 """Major version of the embedded server."""
-_SOCKET = ".s.PGSQL.5432"
+SOCKET = ".s.PGSQL.5432"
+"""File name of the server's socket."""
 _MAX_SOCKET_PATH = 107
 """Bytes that the kernel takes for the path of a socket, without the closing zero."""
 _MISUNDERSTOOD = frozenset("'\"`$\\,\n")
@@ -22,10 +21,10 @@ def check_socket_path(folder: Path) -> None:
             f"{folder}: PostgreSQL does not take a path with {' '.join(map(repr, found))}; set "
             "COLLEGIUM_DATA to another"
         )
-    excess = len(bytes(folder / _SOCKET)) - _MAX_SOCKET_PATH
+    excess = len(bytes(folder / SOCKET)) - _MAX_SOCKET_PATH
     if excess > 0:
         raise ConfigError(
-            f"{folder / _SOCKET}: {excess} bytes too long for a socket (at most "
+            f"{folder / SOCKET}: {excess} bytes too long for a socket (at most "
             f"{_MAX_SOCKET_PATH}); set COLLEGIUM_DATA to a shorter path"
         )
 
@@ -57,36 +56,6 @@ def check_version(cluster: Path) -> None:
             "the release that made it, run `collegium db backup FILE`; then move the folder "
             "away and run `collegium db restore FILE` with this one"
         )
-
-
-def clear_locks(cluster: Path, folder: Path) -> None:
-    """Remove the lock files of a server that has ended; refuse those of a living process.
-
-    A number that was given to another process since (or that counts in another container) is for
-    people to judge: two servers destroy a cluster.
-    """
-    for lock in (cluster / "postmaster.pid", folder / f"{_SOCKET}.lock"):
-        if lock.exists():
-            _clear(lock, folder.parent)
-
-
-def _clear(lock: Path, data_dir: Path) -> None:
-    remedy = f"if no server, container or machine uses {data_dir}, then rm {lock}"
-    try:
-        pid = int(lock.read_text().split()[0])
-    except (ValueError, IndexError):
-        raise UnavailableError(f"{lock} holds no process id, as after a crash: {remedy}") from None
-    try:
-        process = psutil.Process(pid)
-        name, status = process.name(), process.status()
-    except psutil.NoSuchProcess:
-        return  # PostgreSQL clears it itself
-    if status != psutil.STATUS_ZOMBIE:
-        raise UnavailableError(
-            f"{lock} is left from a server with process id {pid}, which is now {name!r}: {remedy}"
-        )
-    # It has ended, but its parent has not asked how, so PostgreSQL would take it for alive.
-    lock.unlink()
 
 
 def explain_failure(what: str, data_dir: Path, output: str) -> CollegiumError:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import psycopg
 import sqlalchemy as sa
@@ -19,12 +20,67 @@ from collegium.store.settings import DatabaseSettings
 
 KEY_REUSED = "CL001"
 WRONG_VERSION = "CL002"
-_CONFLICTS = (KEY_REUSED, WRONG_VERSION)
-# A connection that fails has a message and no code.
-_NO_DATABASE = re.compile(r'database ".*" does not exist')
-# What the migrations made, and somebody dropped.
-_GONE = re.compile(r'(relation|schema|function) "?collegium\b.* does not exist')
-_TRY_AGAIN = {"40001": "was overtaken by another", "40P01": "and another waited for each other"}
+
+
+class _Rule(NamedTuple):
+    """What failures of some kind become."""
+
+    error: type[CollegiumError]
+    text: str
+    """With `{server}` and the server's own `{message}`."""
+    states: tuple[str, ...] = ()
+    """SQLSTATE codes, or how they begin."""
+    words: re.Pattern[str] | None = None
+    """In the message: a connection that fails has no code."""
+
+
+_RULES = (
+    _Rule(ConflictError, "{message}", (KEY_REUSED, WRONG_VERSION)),
+    _Rule(
+        UnavailableError,
+        "{server}: this transaction was overtaken by another; do it again",
+        ("40001",),
+    ),
+    _Rule(
+        UnavailableError,
+        "{server}: this transaction and another waited for each other; do it again",
+        ("40P01",),
+    ),
+    _Rule(
+        UnavailableError,
+        "{server}: its disk is full ({message}). Free space there and try again; nothing "
+        "acknowledged is lost",
+        ("53100",),
+        re.compile("No space left"),
+    ),
+    _Rule(
+        UnavailableError,
+        "{server}: too many connections; close some, or raise its limit",
+        ("53300",),
+    ),
+    _Rule(
+        ConfigError,
+        "{server} refuses the user or password: correct DATABASE_URL",
+        ("28",),
+        re.compile("authentication failed"),
+    ),
+    _Rule(
+        ConfigError,
+        "{server}: {message}; create it with `createdb`",
+        ("3D000",),
+        re.compile('database ".*" does not exist'),
+    ),
+    _Rule(ConfigError, "{server}: {message}; grant it to the user of DATABASE_URL", ("42501",)),
+    _Rule(
+        UnavailableError, "{server} is read-only ({message}): name the primary server", ("25006",)
+    ),
+    # What the migrations made, and somebody dropped.
+    _Rule(
+        CorruptDataError,
+        "{server}: {message}; restore a backup",
+        words=re.compile(r'(relation|schema|function) "?collegium\b.* does not exist'),
+    ),
+)
 
 
 @contextmanager
@@ -47,27 +103,9 @@ def _explain(error: BaseException | None, settings: DatabaseSettings) -> Collegi
     state = getattr(error, "sqlstate", None) or ""
     server = settings.server_name()
     message = (str(error).strip() or "no reason").splitlines()[0]
-    if state in _CONFLICTS:
-        return ConflictError(message)
-    if state in _TRY_AGAIN:
-        return UnavailableError(f"{server}: this transaction {_TRY_AGAIN[state]}; do it again")
-    if state == "53100" or "No space left" in message:
-        return UnavailableError(
-            f"{server}: its disk is full ({message}). Free space there and try again; nothing "
-            "acknowledged is lost"
-        )
-    if state == "53300":
-        return UnavailableError(f"{server}: too many connections; close some, or raise its limit")
-    if state.startswith("28") or "authentication failed" in message:
-        return ConfigError(f"{server} refuses the user or password: correct DATABASE_URL")
-    if state == "3D000" or _NO_DATABASE.search(message):
-        return ConfigError(f"{server}: {message}; create it with `createdb`")
-    if state == "42501":
-        return ConfigError(f"{server}: {message}; grant it to the user of DATABASE_URL")
-    if state == "25006":
-        return UnavailableError(f"{server} is read-only ({message}): name the primary server")
-    if _GONE.search(message):
-        return CorruptDataError(f"{server}: {message}; restore a backup")
+    for rule in _RULES:
+        if state.startswith(rule.states) or (rule.words and rule.words.search(message)):
+            return rule.error(rule.text.format(server=server, message=message))
     if isinstance(error, psycopg.DataError):
         return InvalidInputError(f"{server}: {message}")
     if _is_gone(error, state):

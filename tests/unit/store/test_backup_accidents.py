@@ -64,7 +64,7 @@ def test_a_restore_leaves_no_text_beside_the_backup(service, database, tmp_path,
         seen.append(sorted(file.name for file in tmp_path.iterdir()))
         return done
 
-    monkeypatch.setattr(backups.subprocess, "run", spied)
+    monkeypatch.setattr(subprocess, "run", spied)
     service.restore(tmp_path / "backup", accept_older=False)
     assert seen == [["backup", "backup.json"]] * 2
 
@@ -110,7 +110,7 @@ def killed(command, **given):
     if command[0].endswith({program!r}):
         os.kill(os.getpid(), 9)
     return run(command, **given)
-backups.subprocess.run = killed
+subprocess.run = killed
 settings = DatabaseSettings(url=sys.argv[1], data_dir=sys.argv[2], key_dir=sys.argv[3])
 DatabaseService(settings).restore(Path(sys.argv[4]), accept_older=False)
 """
@@ -145,7 +145,7 @@ def test_a_client_that_is_killed_while_it_writes_changes_nothing(
         _, errors = process.communicate()
         return subprocess.CompletedProcess(command, process.returncode, b"", errors)
 
-    monkeypatch.setattr(backups.subprocess, "run", killed)
+    monkeypatch.setattr(subprocess, "run", killed)
     with pytest.raises(UnavailableError, match="psql failed"):
         service.restore(tmp_path / "backup", accept_older=False)
     assert ledger.position() == 500

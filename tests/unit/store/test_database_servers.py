@@ -7,7 +7,6 @@ import psycopg
 import pytest
 
 from collegium.core import ConfigError, UnavailableError
-from collegium.store import backups
 from collegium.store.backups import back_up
 from collegium.store.database import Database
 from collegium.store.ledger import NewEvent
@@ -96,7 +95,7 @@ def test_a_password_is_neither_shown_nor_given_to_a_command(
         calls.append((command, given["env"].get("PGPASSWORD")))
         return run(command, **given)
 
-    monkeypatch.setattr(backups.subprocess, "run", spied)
+    monkeypatch.setattr(subprocess, "run", spied)
     opened = Database.open(settings)
     back_up(opened, tmp_path / "backup")
     opened.close()
