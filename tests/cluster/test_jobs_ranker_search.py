@@ -9,7 +9,7 @@ from collegium.store import RunDirectory
 
 pytestmark = pytest.mark.cluster
 
-TRIALS = 6
+TRIALS = 24
 
 
 def options(labels):

@@ -1,7 +1,6 @@
 """Where the engines of a run live: in Ray actors, or in the driver where they are only clients."""
 
 import os
-import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
@@ -30,11 +29,9 @@ async def hosted_engines(config: PlayingConfig) -> AsyncIterator[EnginePool]:
 
 @contextmanager
 def running_ray(execution: ExecutionConfig) -> Iterator[None]:
-    """Run Ray, without letting it take the signal that stops a run cleanly."""
+    """Run Ray where the configuration says, or here; to be entered in the main thread."""
     from collegium.runtime.cluster import ray_cluster
 
     submitted = "auto" if "RAY_ADDRESS" in os.environ else None  # by `ray job submit`
-    handler = signal.getsignal(signal.SIGTERM)
     with ray_cluster(execution.ray_address or submitted):
-        signal.signal(signal.SIGTERM, handler)
         yield

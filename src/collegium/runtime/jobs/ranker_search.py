@@ -9,7 +9,6 @@ from typing import Any
 from collegium.ranking.configs import AnyRankerConfig
 from collegium.ranking.groups import TrainingSet
 from collegium.ranking.search import Trial, best_trial, draw_settings, try_settings
-from collegium.runtime.jobs.hosting import running_ray
 from collegium.runtime.jobs.reranker_configs import RankerPlan, TrainRerankersConfig
 from collegium.store import RunDirectory
 
@@ -20,7 +19,10 @@ TRIALS = "trials"
 def find_settings(
     config: TrainRerankersConfig, plan: RankerPlan, data: TrainingSet, run: RunDirectory
 ) -> AnyRankerConfig:
-    """Return the best of the drawn settings on the training questions, or what is configured."""
+    """Return the best of the drawn settings on the training questions, or what is configured.
+
+    Ray is running, if there is a search.
+    """
     if config.search is None:
         return plan.ranker
     settings = draw_settings(plan.ranker, config.search.trials, config.seed)
@@ -44,20 +46,19 @@ def _try_all(
     import ray
 
     assert config.search is not None
-    with running_ray(config.execution):
-        shared = ray.put(data)
-        task = ray.remote(try_settings)
-        waiting: dict[Any, tuple[str, AnyRankerConfig]] = {
-            task.remote(one, shared, config.search.folds, config.seed): (name, one)
-            for name, one in left
-        }
-        while waiting:
-            [ready], _ = ray.wait(list(waiting))
-            name, settings = waiting.pop(ready)
-            trial = Trial(
-                key=name,
-                ranker=plan.label,
-                settings=settings.model_dump(mode="json"),
-                ndcg=ray.get(ready),
-            )
-            run.append(TRIALS, [trial.model_dump(mode="json")])
+    shared = ray.put(data)
+    task = ray.remote(try_settings)
+    waiting: dict[Any, tuple[str, AnyRankerConfig]] = {
+        task.remote(one, shared, config.search.folds, config.seed): (name, one)
+        for name, one in left
+    }
+    while waiting:
+        [ready], _ = ray.wait(list(waiting))
+        name, settings = waiting.pop(ready)
+        trial = Trial(
+            key=name,
+            ranker=plan.label,
+            settings=settings.model_dump(mode="json"),
+            ndcg=ray.get(ready),
+        )
+        run.append(TRIALS, [trial.model_dump(mode="json")])

@@ -8,6 +8,7 @@ in the table `rankers`. The run fails if none learned anything.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +33,7 @@ from collegium.ranking.training import Split, UselessRankerError, split_by_quest
 from collegium.ranking.transfer import transfer_table
 from collegium.runtime.jobs.configs import LabelUtilityConfig
 from collegium.runtime.jobs.games import local_folder
+from collegium.runtime.jobs.hosting import running_ray
 from collegium.runtime.jobs.memory import built_memory
 from collegium.runtime.jobs.progress import ConsoleProgress
 from collegium.runtime.jobs.ranker_search import find_settings
@@ -114,13 +116,19 @@ async def train_rerankers(
     """
     progress.stage("features")
     work = _Work(config, run, await asyncio.to_thread(read_data, config), progress)
-    for plan in config.models:
-        await asyncio.to_thread(_settle, work, plan)
+    with running_ray(config.execution) if _searches(work) else nullcontext():
+        for plan in config.models:
+            await asyncio.to_thread(_settle, work, plan)
     rows = tuple(RankerRow.model_validate(row) for row in run.rows(RANKERS))
     run.finish()
     if all(row.refused for row in rows):
         raise UselessRankerError("; ".join(row.refused for row in rows))
     return TrainedRankers(rankers=rows)
+
+
+def _searches(work: _Work) -> bool:
+    done = work.run.keys(RANKERS)
+    return work.config.search is not None and any(p.label not in done for p in work.config.models)
 
 
 def read_data(config: TrainRerankersConfig) -> RankingData:
