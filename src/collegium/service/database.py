@@ -5,10 +5,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from collegium.core import Record, SystemClock
+from collegium.core import CorruptDataError, Record, SystemClock
 from collegium.service.publishing import PublishedRun, publish_run
 from collegium.store.backups import BackupCard, back_up, read_card
-from collegium.store.database import Database
+from collegium.store.database import Database, client_address
 from collegium.store.embedded import EmbeddedServer
 from collegium.store.keys import KeyRow, KeyStore
 from collegium.store.ledger.checkpoints import Checkpointer, CheckpointInfo, last_checkpoint
@@ -19,6 +19,7 @@ from collegium.store.ledger.signing import KeyFolder
 from collegium.store.ledger.verification import Verifier
 from collegium.store.migrations.revisions import applied_revision, latest_revision, upgrade
 from collegium.store.restoring import forget_replaced, restore, take_back_replaced
+from collegium.store.schema import SCHEMA
 from collegium.store.scrubbing import Scrubbed, scrub
 from collegium.store.settings import DatabaseSettings
 from collegium.store.status import DatabaseStatus, look, position_of
@@ -128,11 +129,15 @@ class DatabaseService:
             file: The backup.
             accept_older: Take the older state for the true one from now on: verification no longer
                 says that newer events were signed and are lost.
+
+        Raises:
+            CorruptDataError: The backup is damaged, or the database so much that what was taken
+                back since cannot be known.
         """
         card = read_card(file)
         with closing(Database.connect(self._settings)) as database:
             take_back_replaced(database)
-            before = _Before.of(database)
+            before = _before(database)
             keys = before.keys if before.ledger == card.ledger else None
             restore(database, file)
             KeyStore(database).put_back(keys or ())
@@ -158,6 +163,17 @@ class DatabaseService:
     def _opened(self) -> Iterator[Database]:
         with closing(Database.open(self._settings)) as database:
             yield database
+
+
+def _before(database: Database) -> _Before:
+    try:
+        return _Before.of(database)
+    except CorruptDataError as error:
+        psql = f"psql '{client_address(database)}' -c 'drop schema {SCHEMA} cascade'"
+        raise CorruptDataError(
+            f"{error}; so what was erased and revoked since the backup cannot be known. If it need "
+            f"not be: {psql}, then restore"
+        ) from error
 
 
 def _upgrade(database: Database) -> str | None:

@@ -93,15 +93,13 @@ class Database:
         with self.transaction() as connection:
             self.check_server(connection)
             applied = applied_revision(connection)
-            if is_being_restored(connection):
-                raise ConfigError(self._half_restored())
             if applied is None:
                 upgrade(connection)
             elif applied != latest_revision():
                 raise ConfigError(self._wrong_schema(applied))
 
     def check_server(self, connection: sa.Connection) -> None:
-        """Refuse a server older than those that are tested, and a database that is not UTF-8."""
+        """Refuse a server older than those tested, and a database not UTF-8 or half restored."""
         number = int(connection.scalar(sa.text("show server_version_num")) or 0) // 10000
         if number < MIN_VERSION:
             raise ConfigError(
@@ -113,12 +111,11 @@ class Database:
                 f"{self.settings.server_name()} holds text as {encoding}: make a database with "
                 "`createdb --encoding=UTF8 --template=template0`"
             )
-
-    def _half_restored(self) -> str:
-        return (
-            f"{self.settings.server_name()} is being restored from a backup: wait; if that was cut "
-            "short, run `collegium db restore FILE` again"
-        )
+        if is_being_restored(connection):
+            raise ConfigError(
+                f"{self.settings.server_name()} is being restored from a backup: wait; if that was "
+                "cut short, run `collegium db restore FILE` again"
+            )
 
     def _wrong_schema(self, applied: str) -> str:
         found = f"{self.settings.server_name()} has schema {applied}, this is {latest_revision()}"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from collegium.core import ConfigError, SystemClock, UnavailableError
+from collegium.core import ConfigError, CorruptDataError, SystemClock, UnavailableError
 from collegium.service import database as service_module
 from collegium.service.database import DatabaseService
 from collegium.service.keys import KeyService
@@ -86,6 +86,8 @@ def test_a_restore_that_is_cut_short_forgets_nothing(service, database, tmp_path
             service.restore(tmp_path / "backup", accept_older=False)
     with pytest.raises(ConfigError, match=r"run `collegium db restore FILE` again"):
         Database.open(database.settings)
+    with pytest.raises(ConfigError, match=r"is being restored"):
+        service.upgrade()
     done = service.restore(tmp_path / "backup", accept_older=True)
     assert (done.erased_again, done.keys_kept) == (1, 1)
     assert ledger.texts(event.position) == {"note": None}
@@ -163,3 +165,21 @@ def test_scrubbing_waits_for_those_who_still_see_what_was_deleted(database, monk
         with pytest.raises(UnavailableError, match=r"transaction open .* scrub again"):
             scrubbing.scrub(database)
     assert "texts" in scrubbing.scrub(database).tables
+
+
+@pytest.mark.parametrize(
+    "damage", ["delete from collegium.ledger", "drop table collegium.events cascade"]
+)
+def test_a_database_that_tells_nothing_any_more_is_not_replaced_unasked(
+    service, database, tmp_path, damage
+):
+    PostgresLedger(database).append(new(1))
+    service.back_up(tmp_path / "backup")
+    with database.transaction() as connection:
+        connection.exec_driver_sql(damage)
+    with pytest.raises(CorruptDataError, match=r"cannot be known.*drop schema collegium cascade"):
+        service.restore(tmp_path / "backup", accept_older=False)
+    with database.transaction() as connection:
+        connection.exec_driver_sql("drop schema collegium cascade")
+    service.restore(tmp_path / "backup", accept_older=False)
+    assert service.verify().ok

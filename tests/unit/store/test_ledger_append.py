@@ -1,6 +1,7 @@
 """Appending and reading on a real server: versions, positions, repeated keys, texts, batches."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -188,3 +189,30 @@ def test_appending_never_scans_a_table(ledger, database):
             "select relname, seq_scan from pg_stat_user_tables where relname in ('events', 'texts')"
         )
         assert all(count < 20 for _, count in scans)
+
+
+def at_once(times, do):
+    """Do it that often at the same time; return what came back, errors included."""
+
+    def tried(number):
+        try:
+            return do(number)
+        except ConflictError as error:
+            return error
+
+    with ThreadPoolExecutor(times) as pool:
+        return list(pool.map(tried, range(times)))
+
+
+def test_of_those_who_expect_the_same_version_one_wins(ledger):
+    found = at_once(8, lambda n: ledger.append(new(str(n)), expected_version=0))
+    [won] = [one for one in found if not isinstance(one, ConflictError)]
+    assert (won.version, ledger.position()) == (1, 1)
+
+
+def test_the_same_act_at_once_is_done_once(ledger):
+    found = at_once(8, lambda _: ledger.append(new("act", texts={"n": "x"})))
+    assert {one.id for one in found} == {ledger.read(0)[0].id}
+    found = at_once(8, lambda n: ledger.append(new("other", payload={"n": n})))
+    assert sum(isinstance(one, ConflictError) for one in found) == 7
+    assert ledger.position() == 2

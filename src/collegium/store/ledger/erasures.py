@@ -7,6 +7,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from collegium.core import CorruptDataError
 from collegium.store import schema
 from collegium.store.ledger.postgres import ERASURES, TEXTS_ERASED, PostgresLedger
 
@@ -20,7 +21,7 @@ class Erasures(NamedTuple):
 
 
 def recorded_erasures(connection: sa.Connection) -> Erasures:
-    """Return all erasures that the ledger records."""
+    """Return all erasures that the ledger records; raises CorruptDataError if it has no head."""
     columns = schema.events.c
     query = sa.select(columns.payload).where(
         columns.stream == ERASURES, columns.type == TEXTS_ERASED
@@ -28,7 +29,9 @@ def recorded_erasures(connection: sa.Connection) -> Erasures:
     found: dict[int, frozenset[str]] = {}
     for position, fields in map(_read, connection.scalars(query)):
         found[position] = found.get(position, frozenset()) | fields
-    ledger: UUID = connection.execute(sa.select(schema.ledger.c.id)).scalar_one()
+    ledger: UUID | None = connection.scalar(sa.select(schema.ledger.c.id))
+    if ledger is None:
+        raise CorruptDataError("the row that says where the ledger stands is gone")
     return Erasures(ledger, found)
 
 
