@@ -125,13 +125,15 @@ class Client:
 
 def _address(process: "subprocess.Popen[str]", log: Any, arguments: Sequence[str]) -> str:
     line = process.stdout.readline() if process.stdout else ""
-    if not line:
+    printed = json.loads(line) if line else {}
+    if "address" not in printed:
         process.wait()
         log.seek(0)
         raise UnavailableError(
-            f"`collegium serve {' '.join(arguments)}` did not start: {log.read()[-2000:]}"
+            f"`collegium serve {' '.join(arguments)}` did not start: "
+            f"{printed.get('error', {}).get('message') or log.read()[-2000:]}"
         )
-    address: str = json.loads(line)["address"]
+    address: str = printed["address"]
     return address
 
 
