@@ -18,7 +18,7 @@ DEMO := runs/demo
 
 help:
 	@echo 'make install   .venv with everything the project runs on'
-	@echo 'make demo      build a shared memory, learn what helps, measure agents with and without it'
+	@echo 'make demo      build a shared memory, measure agents with and without it, write a report'
 	@echo 'make test      all tests that need neither a GPU nor a cluster of their own'
 	@echo 'make test-cluster   start Ray, kill drivers and engines in real runs, count the episodes'
 	@echo 'make lint      style, types, layers'
@@ -53,10 +53,8 @@ $(PARITY): $(INSTALLED)
 	@touch $@
 
 demo: $(INSTALLED)
-	.venv/bin/python pipelines/label_utility.py configs/demo/label_utility.yaml --run $(DEMO)/labels
-	.venv/bin/python pipelines/train_rerankers.py configs/demo/train_rerankers.yaml --run $(DEMO)/rankers
+	.venv/bin/python pipelines/build_memory.py configs/demo/build_memory.yaml --run $(DEMO)/memory
 	.venv/bin/python pipelines/evaluate_agents.py configs/demo/evaluate_agents.yaml --run $(DEMO)/evaluation
-	.venv/bin/collegium report gate $(DEMO)/evaluation
 	.venv/bin/collegium report publish $(DEMO)/evaluation
 	@echo 'report: $(DEMO)/evaluation/report.html'
 

@@ -35,10 +35,11 @@ def serve(
 ) -> None:
     """Serve until told to end: HTTP under /v1, MCP at /mcp, the document at /openapi.json."""
     from collegium.config import dump_yaml, load
-    from collegium.runtime.serve.configs import ServeConfig
     from collegium.service.extras import require_serve
 
     require_serve()
+    from collegium.runtime.serve.configs import ServeConfig
+
     flags = {"host": host, "port": port}
     if allow_ungated:
         flags["service.retrieval.allow_ungated"] = "true"
