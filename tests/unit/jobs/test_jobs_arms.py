@@ -117,9 +117,7 @@ def trained(monkeypatch):
         return Model
 
     def rank(self, arm, offset):
-        ranking.source = Ranked(
-            self.chunks, self.snapshot.embedder, self._config.retrieval, 7
-        )
+        ranking.source = Ranked(self.chunks, self.snapshot.embedder, self._config.retrieval, 7)
         return original(self, arm, offset)
 
     original = guidance_sources.GuidanceSources.ranked
