@@ -41,8 +41,8 @@ def test_processes_that_start_it_at_once_all_get_it(folder):
         assert (process.returncode, out) == (0, "opened\n"), errors
 
 
-# In the tier of kills: on a busy machine the killed start's own postgres may outlive it for a moment,
-# and is then refused as a stranger with that process id.
+# In the tier of kills: on a busy machine the killed start's own postgres may outlive it for a
+# moment, and is then refused as a stranger with that process id.
 @pytest.mark.cluster
 @pytest.mark.parametrize("at", ["postgres/data.18.new", "postgres/data", "postgres/.s.PGSQL.5432"])
 def test_a_start_that_is_killed_does_no_harm(folder, at):
