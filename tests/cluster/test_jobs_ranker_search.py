@@ -9,7 +9,7 @@ from collegium.store import RunDirectory
 
 pytestmark = pytest.mark.cluster
 
-TRIALS = 24
+TRIALS = 12
 
 
 def options(labels):
