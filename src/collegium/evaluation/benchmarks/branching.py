@@ -1,8 +1,9 @@
 """What branching saves: futures played from a copy of the state against futures from a reset.
 
 Some baselines are played and branched, each point into futures with guidance and a control. All
-branches are then played three times, each time on a fresh engine (its prefix cache empty) and with
-the same agent, prompts and greedy decoding:
+branches are then played, three times over: with the same agent, prompts and greedy decoding, each
+time on a new engine that has just played the baselines, as in `label_utility`; only the branches
+are timed.
 
 * `forked`: as `label_utility` plays them. Each baseline is walked along once, the environment is
   copied at the point, and all branches are in flight together.
@@ -22,7 +23,7 @@ Figures:
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 from typing import NamedTuple
@@ -36,17 +37,16 @@ from collegium.environments.household.explorer import Explorer
 from collegium.evaluation.benchmarks.players import (
     LOOP,
     SLOTS,
+    Player,
     alone,
-    engine_config,
     game_of,
-    policy_on,
-    unit_of,
 )
 from collegium.evaluation.benchmarks.result import BenchResult, Target
 from collegium.experience import BranchingConfig, choose_steps, chunk_trajectory, open_points
 from collegium.experience.replay import EXPLORER, play_out
-from collegium.llm import Engine, Request
+from collegium.llm import Engine
 
+PLAYER = Player("no_heat_cool")
 GAMES = 6
 """In a round: one of each kind."""
 ROUNDS = 2
@@ -69,6 +69,11 @@ class Branched(NamedTuple):
     shown: tuple[Guidance | None, ...]
     """A branch each; None is the control."""
 
+    @property
+    def before(self) -> int:
+        """Steps up to the points, over all branches."""
+        return sum(self.steps) * len(self.shown)
+
 
 class Outcome(NamedTuple):
     """What became of a branch."""
@@ -82,12 +87,18 @@ class Played(NamedTuple):
 
     seconds: float
     outcomes: list[Outcome]
+    before: int
+    """Steps up to the points; `outcomes` count them too."""
+
+    @property
+    def steps(self) -> int:
+        """Steps after the points."""
+        return sum(outcome.steps for outcome in self.outcomes) - self.before
 
 
 class Round(NamedTuple):
     """The same branches, played in the three ways."""
 
-    branched: list[Branched]
     forked: Played
     batched: Played
     alone: Played
@@ -97,12 +108,6 @@ class Round(NamedTuple):
         """Branches whose outcomes differ."""
         ways = zip(self.forked.outcomes, self.batched.outcomes, self.alone.outcomes, strict=True)
         return sum(len(set(outcomes)) > 1 for outcomes in ways)
-
-    @property
-    def steps(self) -> int:
-        """Steps after the points."""
-        before = sum(sum(one.steps) * len(one.shown) for one in self.branched)
-        return sum(outcome.steps for outcome in self.forked.outcomes) - before
 
 
 class Branch(NamedTuple):
@@ -120,12 +125,11 @@ def run() -> BenchResult:
 
 
 def _round(number: int) -> Round:
-    branched = alone(_baselines, range(number * GAMES, (number + 1) * GAMES))
+    games = range(number * GAMES, (number + 1) * GAMES)
     return Round(
-        branched,
-        forked=alone(_measure, forked, branched, SLOTS),
-        batched=alone(_measure, from_reset, branched, SLOTS),
-        alone=alone(_measure, from_reset, branched, 1),
+        forked=alone(_measure, forked, games, SLOTS),
+        batched=alone(_measure, from_reset, games, SLOTS),
+        alone=alone(_measure, from_reset, games, 1),
     )
 
 
@@ -139,26 +143,14 @@ def figures(rounds: Sequence[Round]) -> dict[str, int | float | None]:
         "batched_replay_ratio": round(batched, 2),
         "mismatches": sum(one.mismatches for one in rounds),
         "branches": sum(len(one.forked.outcomes) for one in rounds),
-        "step_s": round(seconds / sum(one.steps for one in rounds), 4),
+        "step_s": round(seconds / sum(one.forked.steps for one in rounds), 4),
     }
-
-
-def _baselines(games: Iterable[int]) -> list[Branched]:
-    return asyncio.run(branch(games, engine_config().build(), SystemClock()))
-
-
-async def branch(games: Iterable[int], engine: Engine, clock: Clock) -> list[Branched]:
-    """Play the baselines on `engine`, close it, and say what their branches are."""
-    try:
-        return await asyncio.gather(*(_branch(number, engine, clock) for number in games))
-    finally:
-        await engine.close()
 
 
 async def _branch(number: int, engine: Engine, clock: Clock) -> Branched:
     game = game_of(number)
-    unit = unit_of(game)
-    baseline = await play(Household(game), policy_on(engine), unit, config=LOOP, clock=clock)
+    unit = PLAYER.unit_of(game)
+    baseline = await play(Household(game), PLAYER.policy_on(engine), unit, config=LOOP, clock=clock)
     steps = choose_steps(baseline.trajectory, _BRANCHING, partition=0)
     return Branched(number, baseline, tuple(steps), (*_guidance(number), None))
 
@@ -205,30 +197,37 @@ def _reset(game: Game) -> tuple[Environment, None]:
     return Household(game), None
 
 
-def _measure(way: Way, branched: Sequence[Branched], slots: int) -> Played:
-    return asyncio.run(measure(way, branched, slots, engine_config().build(), SystemClock()))
+def _measure(way: Way, games: range, slots: int) -> Played:
+    return asyncio.run(measure(way, games, slots, PLAYER.engine_config().build(), SystemClock()))
 
 
-async def measure(
-    way: Way, branched: Sequence[Branched], slots: int, engine: Engine, clock: Clock
-) -> Played:
-    """Play all branches on `engine`, at most `slots` at a time, and close it."""
+async def measure(way: Way, games: range, slots: int, engine: Engine, clock: Clock) -> Played:
+    """Play the baselines of `games` on `engine`, then all branches, and close it.
+
+    Args:
+        way: How branches start.
+        games: Numbers of the games.
+        slots: Branches in flight at most.
+        engine: A new one.
+        clock: Measures the branches.
+    """
+    free = asyncio.Semaphore(slots)
     try:
-        # What a new engine does at its first request only is no way's cost.
-        await engine.complete(Request(prompt="task:", choices=("look", "inventory")))
+        branched = await asyncio.gather(*(_branch(game, engine, clock) for game in games))
         start = clock.monotonic()
-        free = asyncio.Semaphore(slots)
         episodes = await asyncio.gather(*(_play(one, engine, free, clock) for one in way(branched)))
-        return Played(clock.monotonic() - start, [_outcome(episode) for episode in episodes])
+        seconds = clock.monotonic() - start
     finally:
         await engine.close()
+    outcomes = [_outcome(episode) for episode in episodes]
+    return Played(seconds, outcomes, sum(one.before for one in branched))
 
 
 async def _play(one: Branch, engine: Engine, free: asyncio.Semaphore, clock: Clock) -> Episode:
-    unit = unit_of(game_of(one.game))
+    unit = PLAYER.unit_of(game_of(one.game))
     async with free:
         environment, opening = one.enter()
-        policy = _RollIn(policy_on(engine), one.roll_in)
+        policy = _RollIn(PLAYER.policy_on(engine), one.roll_in)
         return await play(environment, policy, unit, config=LOOP, clock=clock, opening=opening)
 
 

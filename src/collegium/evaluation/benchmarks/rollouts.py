@@ -24,16 +24,15 @@ from collegium.environments.household import Household
 from collegium.evaluation.benchmarks.players import (
     LOOP,
     SLOTS,
+    Player,
     alone,
-    engine_config,
     game_of,
-    policy_on,
-    unit_of,
 )
 from collegium.evaluation.benchmarks.result import BenchResult, Target
 from collegium.llm import Completion, Engine, Request
 from collegium.llm.vllm_bare import BareAnswer, Wanted, run_bare
 
+PLAYER = Player("generalist")
 GAMES = 60
 """In a round."""
 ROUNDS = 3
@@ -132,11 +131,11 @@ def run() -> BenchResult:
 def _round(number: int) -> Round:
     games = range(number * GAMES, (number + 1) * GAMES)
     ours = alone(_play_games, games)
-    return Round(ours, alone(run_bare, engine_config(), wanted(ours), SLOTS))
+    return Round(ours, alone(run_bare, PLAYER.engine_config(), wanted(ours), SLOTS))
 
 
 def _play_games(games: Iterable[int]) -> list[Answered]:
-    return asyncio.run(play_all(games, engine_config().build(), SystemClock()))
+    return asyncio.run(play_all(games, PLAYER.engine_config().build(), SystemClock()))
 
 
 def figures(rounds: Sequence[Round]) -> dict[str, int | float | None]:
@@ -183,9 +182,9 @@ async def play_all(games: Iterable[int], engine: Engine, clock: Clock) -> list[A
 
 
 async def _play(number: int, engine: Engine, log: Log, slots: asyncio.Semaphore) -> None:
-    policy = policy_on(Watched(engine, number, log))
+    policy = PLAYER.policy_on(Watched(engine, number, log))
     game = game_of(number)
     async with slots:
         log.under_way += 1
-        await play(Household(game), policy, unit_of(game), config=LOOP, clock=log.clock)
+        await play(Household(game), policy, PLAYER.unit_of(game), config=LOOP, clock=log.clock)
         log.under_way -= 1
