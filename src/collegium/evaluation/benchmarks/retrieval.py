@@ -3,8 +3,9 @@
 Both applications are served as people serve them, by `collegium serve` in processes of their own,
 each with one replica of one thread. 2,000 made-up episodes of 50 steps are contributed over HTTP
 and indexed as 100,000 chunks of 768 dimensions (hashed words, whose embedding is a fraction of a
-millisecond and counts as ours). Then one client asks both in turns, one call at a time and
-32 at once; of 20 candidates the answer holds five chunks, as by default. The searches are compared on the service's own vectors, one thread each.
+millisecond and counts as ours). Then one client asks both in turns, one call at a time and 32 at
+once; of 20 candidates the answer holds five chunks, as by default. The searches are compared on the
+service's own vectors, one thread each.
 
 Figures:
     p50_excess_ms: median call, less the median call of the no-op application and twice the median
