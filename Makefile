@@ -77,6 +77,7 @@ bench: $(PARITY)
 	.venv/bin/collegium bench ledger
 	.venv/bin/collegium bench serve
 	.venv/bin/collegium bench features
+	.venv/bin/collegium bench retrieval
 
 parity: $(PARITY)
 	.venv/bin/python -m collegium.environments.household.parity tests/golden/household_parity.jsonl
